@@ -6,7 +6,7 @@
 #   bench/network.sh                                     2 and 4 ranks, 10, 1, 0.1 Gbit/s, 0.05, 1, 5 ms
 #   NETWORK_RANKS=2 NETWORK_LINKS="1:1 0.1:5" bench/network.sh    Gbit/s:ms
 #   NETWORK_PARTS=drop bench/network.sh                  of: steps drop; both by default
-#   NETWORK_DATA=NAME NETWORK_EPOCHS=N                   what is trained on
+#   NETWORK_DATA=NAME NETWORK_EPOCHS=N NETWORK_CHANNELS=C    what is trained on, and what
 set -euo pipefail
 # shellcheck source=common.sh
 source "$(dirname "$0")/common.sh"
@@ -65,7 +65,7 @@ set_up() {
             kill -0 "$delay_process" || exit 1
             sleep 0.05
         done
-        ip -n "$name-$i" link set "$name.$i" name eth0 address "02:00:00:00:00:0$i" mtu 9000
+        ip -n "$name-$i" link set "$name.$i" name eth0 address "02:00:00:00:00:0$i" mtu "${NETWORK_MTU:-9000}"
         ip -n "$name-$i" addr add "10.77.0.$i/24" dev eth0
         ip -n "$name-$i" link set lo up
         ip -n "$name-$i" link set eth0 up
@@ -83,7 +83,7 @@ number_of() { # FILE KEY
     grep -oE "\"$2\": *[0-9.]+" "$1" | head -n 1 | grep -oE '[0-9.]+$'
 }
 export PATHGCN_MPI_PATIENCE=${PATHGCN_MPI_PATIENCE:-60}
-train=(train "$data" --recipe none --epochs "$epochs" --layers 2 --channels 32 --paths 5 --path-length 3 --samples 2
+train=(train "$data" --recipe none --epochs "$epochs" --layers 2 --channels "${NETWORK_CHANNELS:-32}" --paths 5 --path-length 3 --samples 2
     --consistency 1 --consistency-ramp 0 --threads 1 --quiet)
 
 steps() {
@@ -103,7 +103,7 @@ steps() {
             cmp "$scratch/alone/model.safetensors" "$scratch/run/model.safetensors" ||
                 { echo "bench/network.sh: another model on this network" && exit 1; }
             here=""
-            for key in bytes_step exchanges_step sums_step sums_bytes_step; do
+            for key in bytes_step exchanges_step sums_step sums_bytes_step waited_step_ms; do
                 here+=",\"$key\":$(number_of "$scratch/run/result.json" $key)"
             done
             echo "{\"bench\":\"network\",\"commit\":\"$BENCH_COMMIT\",\"ranks\":$number,\"asked_gbit_s\":${link%:*},\

@@ -26,10 +26,11 @@ batches=(--batch-by nodes --batch 1024 --steps 20 --eval-nodes 1000)
 
 measure() { # SIZE DATA PATHS LENGTH CHANNELS OPTIONS...
     local size=$1 file=$scratch/$1.pgcn round ranks
-    local walks=(--paths "$3" --path-length "$4" --channels "$5") steps=("${@:6}")
+    local walks=(--paths "$3" --path-length "$4" --channels "$5") steps=("${@:6}") like=(--layers 2 --samples 1)
     echo "$size: $2" >&2
-    "$build/pathgcn" data partition "$2" --parts 64 --ranks 2,4,8 "${walks[@]}" --layers 2 --json \
-        --out "$file" >"$scratch/predicted.json"
+    [ "$size" = batches ] || like+=("${full[@]}")
+    "$build/pathgcn" data partition "$2" --parts 64 --ranks 2,4,8 "${walks[@]}" "${like[@]}" --json --out "$file" \
+        >"$scratch/predicted.json"
     train() { # NAME RANKS THREADS EPOCHS
         local start=()
         [ "$2" = 1 ] || start=(mpirun -n "$2")

@@ -142,7 +142,7 @@ PGCN_API pgcn_status pgcn_memory_bound_done(void);
  * NULL: nobody is told. */
 typedef bool (*pgcn_work_callback)(const char *what, double share, void *context);
 PGCN_API void pgcn_on_work(pgcn_work_callback call, void *context);
-/* "512 bytes", "78.2 MB", "3.4 TB"; `out` has room for 32. */
+/* "512 bytes", "78.2 MiB", "3.4 TiB", powers of 1024; `out` has room for 32. */
 PGCN_API void pgcn_format_bytes(int64_t bytes, char *out);
 
 /* Writes a file that appears complete or not at all: to a temporary name beside it, synced, then
@@ -1212,6 +1212,7 @@ typedef struct pgcn_traffic {
     /* what a step waits for, on rank 0: the delay of the network counts for each */
     int64_t exchanges_step; /* messages with others, at the same time with all of them */
     int64_t sums_step, sums_bytes_step; /* sums that go from rank to rank, and their bytes */
+    double waited_step_ms; /* milliseconds within calls for messages: waiting, and copying */
 } pgcn_traffic;
 PGCN_API pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out);
 

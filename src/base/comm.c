@@ -159,8 +159,9 @@ void pgcn_i_comm_lost(pgcn_i_comm *comm, int rank) {
                           rank, comm->rank, comm->host, comm->patience, go_on));
 }
 
-void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count) {
-    if (comm->status != PGCN_OK || count == 0) return;
+/* Hands messages to the transport, but for those of 0 bytes; returns how many. */
+static int post(pgcn_i_comm *comm, pgcn_i_queue queue, const pgcn_i_message *message, int count) {
+    if (comm->status != PGCN_OK || count == 0) return 0;
     if (count > comm->capacity) {
         pgcn_i_free(comm->message);
         comm->message = pgcn_i_alloc(count, sizeof *comm->message);
@@ -173,12 +174,39 @@ void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int 
         comm->message[kept++] = message[i];
         *(message[i].sends ? &comm->sent : &comm->received) += message[i].bytes;
     }
-    if (comm->status != PGCN_OK || kept == 0) return;
-    comm->rounds.exchanges++;
+    if (kept == 0) return 0;
     double begin = now();
-    int silent = comm->transport->exchange(comm->message, kept, comm->patience);
+    comm->transport->post(queue, comm->message, kept);
     comm->waited += now() - begin;
+    return kept;
+}
+
+static void await(pgcn_i_comm *comm, pgcn_i_queue queue) {
+    double begin = now();
+    int silent = comm->transport->await(queue, comm->patience);
+    comm->waited += now() - begin;
+    comm->rounds.exchanges++;
     if (silent != PGCN_I_NO_RANK) pgcn_i_comm_lost(comm, silent);
+}
+
+void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count) {
+    if (post(comm, PGCN_I_AT_ONCE, message, count) > 0) await(comm, PGCN_I_AT_ONCE);
+}
+
+void pgcn_i_comm_post(pgcn_i_comm *comm, const pgcn_i_message *message, int count) {
+    comm->posted += post(comm, PGCN_I_MEANWHILE, message, count);
+}
+
+void pgcn_i_comm_progress(pgcn_i_comm *comm) {
+    if (comm->status != PGCN_OK || comm->posted == 0) return;
+    double begin = now();
+    comm->transport->progress();
+    comm->waited += now() - begin;
+}
+
+void pgcn_i_comm_finish(pgcn_i_comm *comm) {
+    if (comm->status == PGCN_OK && comm->posted > 0) await(comm, PGCN_I_MEANWHILE);
+    comm->posted = 0;
 }
 
 int pgcn_i_comm_waiting(pgcn_i_comm *comm) {

@@ -1,5 +1,6 @@
 /* Ranks: several processes, maybe on several machines, that work on one training. A dozen calls over one, the exchange
- * of messages, which a module offers (src/mpi); alone nothing is exchanged and nothing is waited for.
+ * of messages, which a module offers (src/mpi); alone nothing is exchanged and nothing is waited for. Messages may also
+ * be posted, and go on while the rank computes, until it asks for them.
  *
  * All ranks make the same calls in the same order. A call that fails says so once: from then on all calls do nothing,
  * and whoever began the work sees it in pgcn_i_comm_status(). Only one thread calls. */
@@ -16,15 +17,23 @@ typedef struct pgcn_i_message {
     int64_t bytes;
 } pgcn_i_message;
 
+/* Those that are waited for at once, and those that go on while the rank computes. */
+typedef enum pgcn_i_queue { PGCN_I_AT_ONCE, PGCN_I_MEANWHILE, PGCN_I_QUEUES } pgcn_i_queue;
+
 /* What a module has to offer, as the constant `pgcn_transport`. Sentences are for users. */
-enum { PGCN_I_TRANSPORT_VERSION = 2, PGCN_I_NO_RANK = -1, PGCN_I_HOST_BYTES = 128 };
+enum { PGCN_I_TRANSPORT_VERSION = 3, PGCN_I_NO_RANK = -1, PGCN_I_HOST_BYTES = 128 };
 typedef struct pgcn_i_transport {
     int version;
     /* Joins the others; false: `error` says why not. */
     bool (*start)(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes);
-    /* Sends and receives all messages; those of two ranks arrive in the order of their calls. A rank that has not
-     * answered within `seconds` (0: no limit) is returned, or PGCN_I_NO_RANK when all is done. */
-    int (*exchange)(const pgcn_i_message *message, int count, double seconds);
+    /* Begins to send and to receive. Messages of two ranks arrive in the order in which each posts its side of them,
+     * whatever their queue. Their data stays where it is until they are done. */
+    void (*post)(pgcn_i_queue queue, const pgcn_i_message *message, int count);
+    /* Lets all that is posted go on, and does not wait: many networks move nothing while nobody calls. */
+    void (*progress)(void);
+    /* Waits for all messages of a queue. A rank that has not answered within `seconds` (0: no limit) is returned, or
+     * PGCN_I_NO_RANK when all is done. */
+    int (*await)(pgcn_i_queue queue, double seconds);
     /* A rank whose message has come and was not asked for yet, or PGCN_I_NO_RANK. */
     int (*waiting)(void);
     /* Ends the processes of all ranks, this one too. */
@@ -47,7 +56,8 @@ typedef struct pgcn_i_comm {
     pgcn_status status;
     int64_t sent, received; /* bytes so far */
     pgcn_i_rounds rounds;
-    double waited; /* seconds in exchanges */
+    double waited; /* seconds in calls of the transport */
+    int posted;    /* messages that nobody has waited for yet */
     pgcn_i_message *message;
     int capacity;
 } pgcn_i_comm;
@@ -90,6 +100,11 @@ void pgcn_i_comm_lost(pgcn_i_comm *comm, int rank);
 
 /* Messages of any lengths; those of 0 bytes are left out, on both sides. */
 void pgcn_i_comm_exchange(pgcn_i_comm *comm, const pgcn_i_message *message, int count);
+/* The same in parts: messages begin, go on at every call, and are done. In between there may be exchanges, and further
+ * posts. All together count as one exchange. */
+void pgcn_i_comm_post(pgcn_i_comm *comm, const pgcn_i_message *message, int count);
+void pgcn_i_comm_progress(pgcn_i_comm *comm);
+void pgcn_i_comm_finish(pgcn_i_comm *comm);
 /* A rank that has sent something which no exchange has asked for; PGCN_I_NO_RANK: none. Does not wait. */
 int pgcn_i_comm_waiting(pgcn_i_comm *comm);
 /* mine [size]: a number for every rank; theirs [size]: that of every rank for this one. */

@@ -170,17 +170,12 @@ pgcn_memory_use pgcn_memory_in_use(void) {
 }
 
 void pgcn_format_bytes(int64_t bytes, char *out) {
-    static const struct {
-        double size;
-        const char *name;
-    } units[] = {{1e15, "PB"}, {1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}};
+    static const char units[] = "KMGTP";
+    double size = 1024;
     if (!out) return;
     snprintf(out, 32, "%lld bytes", (long long)bytes);
-    for (int i = 0; i < 5; i++)
-        if ((double)bytes >= units[i].size) {
-            snprintf(out, 32, "%.1f %s", (double)bytes / units[i].size, units[i].name);
-            return;
-        }
+    for (const char *unit = units; *unit && (double)bytes >= size; unit++, size *= 1024)
+        snprintf(out, 32, "%.1f %ciB", (double)bytes / size, *unit);
 }
 
 void pgcn_i_available_text(char out[64]) {

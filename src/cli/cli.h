@@ -112,9 +112,9 @@ const char *cli_setting_given(const cli_arguments *arguments,
  * given too. */
 pgcn_status cli_overlay(const cli_command *command, const cli_arguments *arguments,
                         pgcn_config *config);
-/* The same, and checks the result. */
+/* The same, and checks the result; for a data set, or for any (NULL). */
 pgcn_status cli_configure(const cli_command *command, const cli_arguments *arguments,
-                          pgcn_config *config);
+                          const pgcn_dataset *data, pgcn_config *config);
 /* A whole number within bounds. */
 pgcn_status cli_number(const cli_command *command, const char *option, const char *text,
                        long long low, long long high, long long *out);

@@ -140,8 +140,8 @@ static pgcn_status run(int argc, char **argv) {
          "rounded (docs/FORMATS.md has the bounds)",
          &r.store, NULL},
         {"memory", "SIZE", NULL,
-         "convert within so much memory, 512M or 4G, through temporary files in FILE.pgcn.parts; without "
-         "it only where the data does not fit",
+         "convert within so much memory, 512M or 4G (MiB, GiB), through temporary files in "
+         "FILE.pgcn.parts; without it only where the data does not fit",
          &r.memory_text, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         CLI_JSON_OPTION(r.json),

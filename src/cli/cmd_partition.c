@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static pgcn_status run(int argc, char **argv);
 
@@ -22,7 +21,7 @@ const cli_command cli_data_partition = {
         "whole groups. A .pgcn is written over itself unless --out is given; it keeps ids and results.\n"
         "\n"
         "Prints the share of edges that are cut and the balance; and, for a network of --channels,\n"
-        "--layers, --paths, --path-length and --samples, what each of several machines (ranks) would have\n"
+        "--layers, --paths, --path-length, --samples and --batch-norm, what each of several machines (ranks) would have\n"
         "to fetch in a step and to hold. That is counted on the graph and on one draw of the walks of all\n"
         "nodes. 'mpirun -n R pathgcn train FILE.pgcn' then trains on R of them.\n"
         "\n"
@@ -41,8 +40,11 @@ enum { MOST_RANKS = 16, MOST_PARTS = 4096 };
 
 typedef struct request {
     cli_source source;
-    const char *out, *by, *parts, *ranks, *channels, *layers, *paths, *length, *samples, *threads;
+    const char *out, *by, *parts, *ranks, *channels, *layers, *paths, *length, *samples, *norm,
+        *threads;
     bool json;
+    cli_progress progress;
+    double start;
 } request;
 
 /* ---- options ---------------------------------------------------------------------------------- */
@@ -94,6 +96,8 @@ static pgcn_status find_config(const request *r, pgcn_config *config) {
     CLI_TRY(set_number("paths", r->paths, 65536, &config->paths));
     CLI_TRY(set_number("path-length", r->length, 4096, &config->path_length));
     CLI_TRY(set_number("samples", r->samples, 256, &config->samples));
+    if (r->norm)
+        CLI_TRY(cli_report(&cli_data_partition, pgcn_config_set(config, "batch-norm", r->norm)));
     if (config->samples == 1) config->consistency = 0; /* there is nothing to be consistent with */
     return cli_report(&cli_data_partition, pgcn_config_check(config));
 }
@@ -132,12 +136,12 @@ typedef struct result {
 
 static void print_ranks(const result *r) {
     printf(
-        "\nA network of %d channels and %d layers with %d paths of %d nodes, %d samples a step, on\n"
+        "\nA network of %d channels and %d layers%s with %d paths of %d nodes, %d samples a step, on\n"
         "several ranks. Of the one that has most: its nodes; nodes of others next to them, visited by\n"
         "its walks and visiting it; what it fetches in a step; and its memory, in all, for its own\n"
         "nodes and for those of others.\n\n",
-        r->config.channels, r->config.layers, r->config.paths, r->config.path_length,
-        r->config.samples);
+        r->config.channels, r->config.layers, r->config.batch_norm ? " and batch norm" : "",
+        r->config.paths, r->config.path_length, r->config.samples);
     printf("%5s %11s %11s %11s %11s %10s %10s %10s %10s\n", "ranks", "nodes", "next", "visited",
            "visiting", "fetched", "memory", "own", "others'");
     for (int i = 0; i < r->count; i++) {
@@ -188,35 +192,45 @@ static json_t *result_to_json(const result *r) {
     json_t *ranks = json_array();
     for (int i = 0; i < r->count; i++) json_array_append_new(ranks, rank_to_json(&r->ranks[i]));
     return json_pack(
-        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:i, s:o}",
+        "{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:i, s:i, s:i, s:i, s:i, s:b, "
+        "s:o}",
         "dataset", info.name, "out", r->out, "fingerprint", info.fingerprint, "by",
         strcmp(r->order, "metis") == 0 ? "metis" : "builtin", "parts", (json_int_t)r->parts.parts,
         "rows", (json_int_t)r->parts.rows, "cut", (json_int_t)r->parts.cut, "cut_share",
         r->parts.cut_share, "visits_share", r->parts.visits_share, "features_share",
         r->parts.features_share, "seconds", r->seconds, "channels", r->config.channels, "layers",
         r->config.layers, "paths", r->config.paths, "path_length", r->config.path_length, "samples",
-        r->config.samples, "ranks", ranks);
+        r->config.samples, "batch_norm", r->config.batch_norm, "ranks", ranks);
 }
 
 /* ---- all of it -------------------------------------------------------------------------------- */
 
-static double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+/* What is being done, for how long the command has run, and its memory: METIS does not say how far it is. */
+static bool on_work(const char *what, double share, void *context) {
+    request *r = context;
+    char percent[16] = "", seconds[32], memory[64], size[32];
+    if (cli_interrupted()) return false;
+    if (!cli_progress_is_due(&r->progress)) return true;
+    pgcn_memory_use use = pgcn_memory_in_use();
+    if (share > 0) snprintf(percent, sizeof percent, "%.0f%%", 100 * share);
+    snprintf(seconds, sizeof seconds, "%.0f s", cli_now() - r->start);
+    pgcn_format_bytes(use.anonymous + use.mapped, size);
+    snprintf(memory, sizeof memory, "%s in memory", size);
+    const char *const piece[] = {what, percent, seconds, memory, NULL};
+    cli_progress_show(&r->progress, share, piece);
+    return true;
 }
 
 /* Divides, measures, writes and reports. */
-static pgcn_status partition(const request *r, const pgcn_dataset *data, long long parts,
-                             result *out) {
+static pgcn_status partition(request *r, const pgcn_dataset *data, long long parts, result *out) {
     int ranks[MOST_RANKS];
     char steps[64];
     pgcn_dataset *ordered;
-    double start = now();
+    double start = cli_now();
     snprintf(steps, sizeof steps, "order=%s,groups=%lld", out->order, parts);
     CLI_TRY(cli_report(&cli_data_partition, pgcn_dataset_prepare(data, steps, &ordered)));
     out->data = ordered;
-    out->seconds = now() - start;
+    out->seconds = cli_now() - start;
     pgcn_status status = cli_report(&cli_data_partition, pgcn_dataset_parts(ordered, &out->parts));
     if (status == PGCN_OK && out->parts.parts < parts)
         fprintf(
@@ -230,6 +244,7 @@ static pgcn_status partition(const request *r, const pgcn_dataset *data, long lo
                                                                     out->count, out->ranks));
     if (status == PGCN_OK)
         status = cli_report(&cli_data_partition, pgcn_dataset_save(ordered, out->out));
+    cli_progress_clear(&r->progress);
     if (status == PGCN_OK && r->json)
         status = cli_print_json(&cli_data_partition, result_to_json(out));
     else if (status == PGCN_OK)
@@ -239,7 +254,7 @@ static pgcn_status partition(const request *r, const pgcn_dataset *data, long lo
 }
 
 static pgcn_status run(int argc, char **argv) {
-    request r = {.by = "auto", .parts = "32", .threads = "0"};
+    request r = {.by = "auto", .parts = "32", .threads = "0", .start = cli_now()};
     const cli_option options[] = {
         {"parts", "N", "32", "parts, at most; up to 4096", &r.parts, NULL},
         {"by", "auto | metis | builtin", "auto",
@@ -253,6 +268,7 @@ static pgcn_status run(int argc, char **argv) {
         {"paths", "N", NULL, "the same", &r.paths, NULL},
         {"path-length", "N", NULL, "the same: nodes of a path", &r.length, NULL},
         {"samples", "N", NULL, "the same: samples of paths in a step", &r.samples, NULL},
+        {"batch-norm", "yes | no", NULL, "the same: it needs more memory", &r.norm, NULL},
         {"threads", "N", "0", "threads that walk; 0: one per core", &r.threads, NULL},
         CLI_SOURCE_OPTIONS(r.source),
         CLI_JSON_OPTION(r.json),
@@ -268,8 +284,15 @@ static pgcn_status run(int argc, char **argv) {
     CLI_TRY(find_out(&r, word, &out.out));
     CLI_TRY(find_config(&r, &out.config));
     CLI_TRY(cli_number(&cli_data_partition, "parts", r.parts, 1, MOST_PARTS, &parts));
-    CLI_TRY(cli_load_dataset(&cli_data_partition, word, &r.source, "", &data));
-    status = partition(&r, data, parts, &out);
-    pgcn_dataset_free(data);
+    CLI_TRY(cli_progress_open(&r.progress, &cli_data_partition, false, NULL));
+    cli_catch_signals();
+    pgcn_on_work(on_work, &r);
+    status = cli_load_dataset(&cli_data_partition, word, &r.source, "", &data);
+    if (status == PGCN_OK) {
+        status = partition(&r, data, parts, &out);
+        pgcn_dataset_free(data);
+    }
+    pgcn_on_work(NULL, NULL);
+    cli_progress_close(&r.progress);
     return status;
 }

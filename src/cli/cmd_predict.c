@@ -332,12 +332,26 @@ static int by_number(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+/* Who reads rows one by one beside his own list has to know that they are others. */
+static void sort_and_tell(pgcn_node *number, int64_t count) {
+    bool sorted = true;
+    int64_t again = 0;
+    for (int64_t i = 1; i < count; i++) sorted = sorted && number[i - 1] <= number[i];
+    if (!sorted) qsort(number, (size_t)count, sizeof *number, by_number);
+    for (int64_t i = 1; i < count; i++) again += number[i - 1] == number[i];
+    if (!sorted || again > 0)
+        fprintf(stderr,
+                "note: the nodes of --nodes are written in the order of the data, each once");
+    if (again > 0) fprintf(stderr, ": %lld given again left out", (long long)again);
+    if (!sorted || again > 0) fprintf(stderr, "\n");
+}
+
 /* The numbers of the nodes that were asked for, each once, or of all; without those that --unlabelled leaves out. */
 static int64_t list_numbers(const predict_request *r, pgcn_node *number) {
     int64_t count = r->node ? r->nodes : items_of(r), kept = 0;
     for (int64_t i = 0; i < count; i++)
         number[i] = (pgcn_node)(r->node ? cli_node_number(r->asked.data, r->node[i]) : i);
-    if (r->node) qsort(number, (size_t)count, sizeof *number, by_number);
+    if (r->node) sort_and_tell(number, count);
     for (int64_t i = 0; i < count; i++)
         if ((kept == 0 || number[i] != number[kept - 1]) &&
             is_wanted(r, node_or_graph(r, number[i])))

@@ -310,9 +310,11 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     if (status == PGCN_OK && !r->quiet) cli_print_notes(stderr, data);
     if (status == PGCN_OK && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
         cli_note_unequal(stderr, data);
-    if (status == PGCN_OK) /* a race checks the options with the settings of every family */
+    /* what is on disk changes what can be advised; a race checks the options with the settings of every family */
+    const pgcn_dataset *on_disk = r->source.memory > 0 ? data : NULL;
+    if (status == PGCN_OK)
         status = r->races ? cli_overlay(&cli_train, arguments, &config)
-                          : cli_configure(&cli_train, arguments, &config);
+                          : cli_configure(&cli_train, arguments, on_disk, &config);
     if (status == PGCN_OK) settle_memory(r, data, arguments, &config);
     if (status == PGCN_OK) status = cli_check_seeds(&cli_train, config.seed, r->seeds);
     if (status == PGCN_OK && cli_ranks_serves()) {
@@ -375,8 +377,8 @@ static pgcn_status run(int argc, char **argv) {
          "with --resume: go on although the checkpoint is of a pathgcn whose results have other bits",
          NULL, &r.accept_other_version},
         {"memory", "SIZE", NULL,
-         "train within so much memory, 512M or 4G, on a container (FILE.pgcn) whose features stay on "
-         "disk; with --batch and --eval-nodes. Same bits as in memory with the same recipe and "
+         "train within so much memory, 512M or 4G (MiB, GiB), on a container (FILE.pgcn) whose features "
+         "stay on disk; with --batch and --eval-nodes. Same bits as in memory with the same recipe and "
          "--eval-nodes",
          &r.memory_text, NULL},
         {"checkpoint-every", "N", "0", "epochs between two checkpoints; 0: every 10 seconds",

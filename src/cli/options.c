@@ -311,9 +311,9 @@ pgcn_status cli_overlay(const cli_command *command, const cli_arguments *argumen
 }
 
 pgcn_status cli_configure(const cli_command *command, const cli_arguments *arguments,
-                          pgcn_config *config) {
+                          const pgcn_dataset *data, pgcn_config *config) {
     CLI_TRY(cli_overlay(command, arguments, config));
-    return cli_report(command, pgcn_config_check(config));
+    return cli_report(command, pgcn_config_check_for(config, data));
 }
 
 /* "512M", "4G", "1.5T"; powers of 1024. */
@@ -334,7 +334,9 @@ static bool parse_bytes(const char *text, int64_t *out) {
 pgcn_status cli_memory(const cli_command *command, const char *text, int64_t *out) {
     if (!text || (parse_bytes(text, out) && *out >= 16 << 20)) return PGCN_OK;
     return cli_fail(command, PGCN_ERR_ARGUMENT,
-                    "--memory is '%s', expected a size from 16M on, such as 512M or 4G", text);
+                    "--memory is '%s', expected a size from 16M on, such as 512M or 4G "
+                    "(MiB, GiB)",
+                    text);
 }
 
 pgcn_status cli_number(const cli_command *command, const char *option, const char *text,

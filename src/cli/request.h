@@ -26,8 +26,8 @@ typedef struct cli_request {
 /* Of those that can leave features on disk. */
 #define CLI_REQUEST_MEMORY(r)                                                                      \
     {"memory", "SIZE", NULL,                                                                       \
-     "within so much memory, 512M or 4G, on a container (FILE.pgcn) whose features stay on disk. " \
-     "Same bits as in memory", &(r).memory_text, NULL}
+     "within so much memory, 512M or 4G (MiB, GiB), on a container (FILE.pgcn) whose features "    \
+     "stay on disk. Same bits as in memory", &(r).memory_text, NULL}
 /* clang-format on */
 
 extern const cli_request cli_empty_request;

@@ -166,7 +166,7 @@ pgcn_status cli_check_fits(const cli_command *command, const char *what, const c
     pgcn_format_bytes(available, free_bytes);
     return cli_fail(command, PGCN_ERR_MEMORY,
                     "%s %s in memory needs more than %s in all, and %s are available; "
-                    "--memory %lldM %s",
+                    "if its features are dense, --memory %lldM %s",
                     what, name, needed, free_bytes, (long long)(available / 2 >> 20), advice);
 }
 

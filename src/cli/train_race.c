@@ -181,7 +181,7 @@ static pgcn_status take_recipe(const train_request *r, const pgcn_dataset *data,
     int layers = cli_is_given(r->arguments, "layers") ? config->layers : 0;
     CLI_TRY(
         cli_report(&cli_train, pgcn_recipe_for(name, data, layers, &out->config, &out->recipe)));
-    CLI_TRY(cli_configure(&cli_train, r->arguments, &out->config));
+    CLI_TRY(cli_configure(&cli_train, r->arguments, NULL, &out->config));
     out->config.seed = config->seed;
     return PGCN_OK;
 }

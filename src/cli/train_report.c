@@ -73,12 +73,13 @@ static json_t *traffic_to_json(const pgcn_traffic *t) {
                               "walks", (json_int_t)m->walks, "rows", (json_int_t)m->rows, "others",
                               (json_int_t)m->others, "messages", (json_int_t)m->messages, "weights",
                               (json_int_t)m->weights, "rest", (json_int_t)m->rest);
-    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "ranks", t->ranks, "steps",
-                     (json_int_t)t->steps, "rows_bytes_step", (json_int_t)t->rows_step,
+    return json_pack("{s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:o}", "ranks", t->ranks,
+                     "steps", (json_int_t)t->steps, "rows_bytes_step", (json_int_t)t->rows_step,
                      "bytes_step", (json_int_t)t->bytes_step, "exchanges_step",
                      (json_int_t)t->exchanges_step, "sums_step", (json_int_t)t->sums_step,
-                     "sums_bytes_step", (json_int_t)t->sums_bytes_step, "memory_bytes",
-                     (json_int_t)t->memory, "memory_kinds", kinds);
+                     "sums_bytes_step", (json_int_t)t->sums_bytes_step, "waited_step_ms",
+                     t->waited_step_ms, "memory_bytes", (json_int_t)t->memory, "memory_kinds",
+                     kinds);
 }
 
 json_t *cli_train_outcome_to_json(const train_outcome *o) {

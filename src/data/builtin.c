@@ -36,6 +36,8 @@ enum {
 
 #define SEED_MOST  ((double)PGCN_MAX_SEED)
 #define NODES_MOST 10000000.0
+/* Of powerlaw, where edges are not given: about as dense as ogbn-arxiv. */
+enum { LAW_EDGES_OF_NODE = 7 };
 
 /* "size=arxiv" stands for several settings. */
 typedef struct named_size {
@@ -77,12 +79,12 @@ static const builtin builtins[] = {
       [GRID_NOISE] = {"noise", 1, 0, 1e6, false, 0},
       [GRID_SEED]  = {"seed", 0, 0, SEED_MOST, true, 0}},
      {{0}}},
-    {"powerlaw", "large graph with hubs and communities: nodes=10000,edges=70000,features=64,"
-     "classes=10,exponent=2.5,homophily=0.65,local=0.4,seed=0; size=arxiv, size=products: as "
+    {"powerlaw", "large graph with hubs and communities: nodes=10000,edges=70000 (7 a node),"
+     "features=64,classes=10,exponent=2.5,homophily=0.65,local=0.4,seed=0; size=arxiv, size=products: as "
      "large as those of OGB; size=huge: 10^7 nodes, 10^8 edges, for data convert --memory",
      make_powerlaw,
      {[LAW_NODES]     = {"nodes", 10000, 100, NODES_MOST, true, 0},
-      [LAW_EDGES]     = {"edges", 70000, 100, 1e9, true, 0},
+      [LAW_EDGES]     = {"edges", 0, 100, 1e9, true, 0},
       [LAW_FEATURES]  = {"features", 64, 1, 10000, true, 0},
       [LAW_CLASSES]   = {"classes", 10, 2, 1000, true, 0},
       [LAW_EXPONENT]  = {"exponent", 2.5, 2.1, 5, false, 0},
@@ -182,17 +184,33 @@ static const char *settings_of_size(const builtin *which, const char *text, size
     return NULL;
 }
 
-/* Parses a list of settings; a setting after a size replaces the value of the size. */
-static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
-                                  setting *settings) {
+static setting *setting_of(setting *settings, const char *key) {
+    for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
+        if (strcmp(settings[i].key, key) == 0) return &settings[i];
+    return NULL;
+}
+
+/* A setting after a size replaces the value of the size. */
+static pgcn_status parse_list(const char *name, const builtin *which, const char *text,
+                              setting *settings) {
     PGCN_TRY(pgcn_i_check_repeats(text));
     while (*text) {
         size_t item = strcspn(text, ",");
         const char *several = settings_of_size(which, text, item);
-        PGCN_TRY(several ? parse_settings(name, which, several, settings)
+        PGCN_TRY(several ? parse_list(name, which, several, settings)
                          : parse_setting(name, which, text, item, settings));
         text += item + (text[item] == ',');
     }
+    return PGCN_OK;
+}
+
+/* Parses a list of settings. Edges that nobody has given go with the nodes. */
+static pgcn_status parse_settings(const char *name, const builtin *which, const char *text,
+                                  setting *settings) {
+    PGCN_TRY(parse_list(name, which, text, settings));
+    setting *edges = setting_of(settings, "edges");
+    if (edges && edges->value == 0)
+        edges->value = LAW_EDGES_OF_NODE * setting_of(settings, "nodes")->value;
     return PGCN_OK;
 }
 
@@ -217,10 +235,9 @@ bool pgcn_i_builtin_has_steps(const char *name) {
     return !pgcn_i_is_word(colon + 1, letters, "size");
 }
 
-static double value_of(const setting *settings, const char *key) {
-    for (int i = 0; i < MAX_SETTINGS && settings[i].key; i++)
-        if (strcmp(settings[i].key, key) == 0) return settings[i].value;
-    return 0;
+static double value_of(setting *settings, const char *key) {
+    const setting *found = setting_of(settings, key);
+    return found ? found->value : 0;
 }
 
 pgcn_i_data_size pgcn_i_builtin_size(const char *name) {

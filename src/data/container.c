@@ -291,8 +291,8 @@ static pgcn_status leave_features(const container *from, int64_t columns, pgcn_i
     int64_t n = source->nodes;
     if (!dense)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "'%s' has %s, and only dense features can stay on disk; load it without "
-                           "a bound of memory (--memory)",
+                           "'%s' has %s, and only dense features can stay on disk; leave --memory "
+                           "out: batches (--batch) keep the rest of a training small",
                            from->path, columns > 0 ? "sparse features" : "no features");
     if (dense->rank != 2 || dense->shape[0] != (uint64_t)n ||
         dense->shape[1] != (uint64_t)columns || columns < 1)
@@ -563,6 +563,14 @@ pgcn_status pgcn_i_container_graph(const char *path, pgcn_i_source *source) {
     bool directed = json_is_true(json_object_get(meta, "directed"));
     json_decref(meta);
     return get_graph(&from, directed, source);
+}
+
+bool pgcn_i_container_is_dense(const char *path) {
+    pgcn_i_source mapped = {0};
+    container from;
+    bool dense = map_file(path, &mapped, &from) == PGCN_OK && find(&from, "x.dense");
+    pgcn_i_source_free(&mapped);
+    return dense;
 }
 
 int64_t pgcn_i_container_decoded(const char *path) {

@@ -420,6 +420,8 @@ pgcn_status pgcn_i_container_rows(const char *path, pgcn_i_row_way way, pgcn_i_r
 pgcn_status pgcn_i_container_graph(const char *path, pgcn_i_source *source);
 /* container.c: the bytes that its features take when they are decoded; 0: they are mapped. */
 int64_t pgcn_i_container_decoded(const char *path);
+/* Whether its features are dense, and may stay on disk. */
+bool pgcn_i_container_is_dense(const char *path);
 /* container.c: fails unless the bytes of the file have the SHA-256 that is stored in it. */
 pgcn_status pgcn_i_container_verify(const char *path);
 

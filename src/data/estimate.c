@@ -110,12 +110,15 @@ pgcn_status pgcn_i_check_fits(const char *what, int64_t bytes) {
     pgcn_format_bytes(bytes, needed);
     pgcn_format_bytes(available, free_bytes);
     if (pgcn_i_dataset_find(what, NULL, path) && pgcn_i_container_detect(path))
-        return pgcn_i_fail(PGCN_ERR_MEMORY,
-                           "data set '%.200s' needs about %s in memory, and %s are available; end "
-                           "other programs, %s, or leave its features on disk: pathgcn train "
-                           "--batch 1024 --memory 2G, predict --memory 2G, eval --memory 2G, or "
-                           "memory=\"2G\" in Python",
-                           what, needed, free_bytes, pgcn_i_memory_remedy());
+        return pgcn_i_fail(
+            PGCN_ERR_MEMORY,
+            "data set '%.200s' needs about %s in memory, and %s are available; end other "
+            "programs, or %s%s",
+            what, needed, free_bytes, pgcn_i_memory_remedy(),
+            pgcn_i_container_is_dense(path)
+                ? ", or leave its features on disk: pathgcn train --batch 1024 --memory 2G, "
+                  "predict --memory 2G, eval --memory 2G, or memory=\"2G\" in Python"
+                : "");
     return pgcn_i_fail(
         PGCN_ERR_MEMORY,
         "data set '%.200s' needs about %s in memory, and %s are available; end other "

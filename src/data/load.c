@@ -328,7 +328,8 @@ static pgcn_status no_container(const char *name) {
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                        "data set '%s' is no container, and only the features of a container can "
                        "stay on disk (--memory); make one by pathgcn data convert %s --memory 1G "
-                       "--store float16 --out FILE.pgcn",
+                       "--store float16 --out FILE.pgcn, or, where its features are sparse, leave "
+                       "--memory out",
                        name, name);
 }
 

@@ -375,6 +375,7 @@ pgcn_status pgcn_i_order_nodes(pgcn_i_source *source, const pgcn_i_steps *steps,
     if (!order || !row) return PGCN_ERR_MEMORY;
     PGCN_TRY(find_order(source, steps, order));
     invert(order, source->nodes, row);
+    PGCN_TRY(pgcn_i_stage("putting nodes in order", 0));
     PGCN_TRY(move_rows(source, order, row, true));
     source->number = order;
     source->row = row;
@@ -400,15 +401,20 @@ pgcn_status pgcn_i_order_undone(const pgcn_i_source *from, pgcn_i_source *out) {
 /* ---- all steps -------------------------------------------------------------------------------- */
 
 /* A container may hold nodes in another order. Steps depend on the original numbers (splits,
- * columns of identity), so they must come before the order. */
+ * columns of identity), so they must come before the order; but for those that only hide splits and
+ * labels, which tune adds by itself. */
 static pgcn_status check_not_ordered(const pgcn_i_source *source, const pgcn_i_steps *steps,
                                      const char *where) {
     char text[PGCN_I_STEPS_TEXT];
-    pgcn_i_steps_text(steps, text);
+    pgcn_i_steps others = *steps;
+    others.without_test = false;
+    *others.only_split = '\0';
+    pgcn_i_steps_text(&others, text);
     if (!source->number || !*text) return PGCN_OK;
     return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                       "data set '%s' was saved with its nodes in another order (%.100s); load it "
-                       "without '%s', or convert its source again with it",
+                       "the nodes of data set '%s' are in another order already (%.100s), after "
+                       "which the step '%s' cannot come; use it as it is, or convert or partition "
+                       "its source again",
                        where, source->own_steps ? source->own_steps : "order", text);
 }
 

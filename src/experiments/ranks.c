@@ -262,8 +262,9 @@ static void stop(void *crew) {
     r->stopping = true;
     if (cli_interrupted() == SIGTERM) /* what is said in the end may come too late */
         fprintf(stderr,
-                "SIGTERM, which launchers send when a rank is killed: the jobs that run are "
-                "ended. Finished jobs are kept, and the same command goes on.\n");
+                "SIGTERM, which launchers send after Ctrl-C, at a limit of time or when a rank is "
+                "killed: the jobs that run are ended. Finished jobs are kept, and the same command "
+                "goes on.\n");
     r->status = pgcn_workers_status();
     while (r->status == PGCN_OK && any_busy(r))
         if (!ended(r, &ending)) nanosleep(&moment, NULL);

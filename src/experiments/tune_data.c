@@ -71,7 +71,7 @@ pgcn_status exp_tune_race(const exp_tune_request *r, const pgcn_dataset *data, e
         fprintf(stderr,
                 "note: %sthe search starts from recipe %s, which won the race on validation\n",
                 s->prefix ? s->prefix : "", name);
-    return cli_configure(&cli_tune, r->arguments, &s->present);
+    return cli_configure(&cli_tune, r->arguments, NULL, &s->present);
 }
 
 /* The recipe to start from, or the race that finds it. */
@@ -113,7 +113,7 @@ pgcn_status exp_tune_present(const exp_tune_request *r, cli_arguments *arguments
     pgcn_dataset_free(data);
     if (status != PGCN_OK) return status;
     CLI_TRY(s->races && r->nested ? cli_overlay(&cli_tune, arguments, &s->present)
-                                  : cli_configure(&cli_tune, arguments, &s->present));
+                                  : cli_configure(&cli_tune, arguments, NULL, &s->present));
     /* The recipe's own steps, unless the user has named some: these then go into the new recipe. */
     if (r->source.steps)
         snprintf(s->recipe.prepare, sizeof s->recipe.prepare, "%s", r->source.steps);

@@ -15,6 +15,8 @@
 
 #include <string.h>
 
+enum { TELL_EVERY = 1 << 14 };
+
 static int64_t degree_of(const pgcn_graph *graph, int64_t node) {
     return graph->offset[node + 1] - graph->offset[node];
 }
@@ -221,7 +223,11 @@ static pgcn_status order_by_community(const pgcn_graph *graph, pgcn_i_arena *scr
         c.strength[u] = (double)degree_of(graph, u);
     }
     pgcn_status status = sort_by_degree(graph, scratch, turn);
-    for (int64_t i = 0; i < n && status == PGCN_OK; i++) status = find_partner(&c, turn[i]);
+    for (int64_t i = 0; i < n && status == PGCN_OK; i++) {
+        if (i % TELL_EVERY == 0)
+            status = pgcn_i_stage("looking for communities", (double)i / (double)n);
+        if (status == PGCN_OK) status = find_partner(&c, turn[i]);
+    }
     pgcn_i_buffer_free(&c.links);
     PGCN_TRY(status);
     assign_positions(&c, turn, order);

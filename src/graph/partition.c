@@ -7,6 +7,8 @@
  * Serial, thread-safe. Called by data/prepare.c (the step order=) and by whoever trains on parts. */
 #include "graph/partition.h"
 
+#include <string.h>
+
 /* ---- a division ------------------------------------------------------------------------------ */
 
 static void meet_row(pgcn_i_division *d, const pgcn_graph *graph, int64_t node) {
@@ -52,6 +54,13 @@ void pgcn_i_division_move(pgcn_i_division *d, int64_t node, int32_t to) {
     d->part[node] = to;
 }
 
+pgcn_status pgcn_i_division_tell(const pgcn_i_division *d, const char *what, int64_t node, int pass,
+                                 int passes) {
+    enum { EVERY = 1 << 14 };
+    if (node % EVERY != 0) return PGCN_OK;
+    return pgcn_i_stage(what, (pass + (double)node / (double)d->n) / passes);
+}
+
 /* How often walks come by: where an arc ends. */
 static void count_visits(const pgcn_graph *graph, int32_t *visits) {
     for (int64_t u = 0; u < graph->n; u++) visits[u] = 1;
@@ -93,13 +102,27 @@ static pgcn_status open_division(pgcn_i_division *d, const int32_t *features,
 
 /* ---- moves that save edges ------------------------------------------------------------------- */
 
-/* The part for a node where it has more links, or as many and that part is smaller; else its own. */
-static int32_t better_part(pgcn_i_division *d, int64_t node) {
+/* A node has moved: what is remembered of its neighbours, by a byte or more each, does not hold any longer. */
+static void forget_row(const pgcn_graph *graph, int64_t node, char *memory, size_t each) {
+    for (int64_t e = graph->offset[node]; e < graph->offset[node + 1]; e++)
+        memset(memory + (size_t)graph->neighbour[e] * each, 0, each);
+}
+
+static void forget_neighbours(const pgcn_i_division *d, int64_t node, void *memory, size_t each) {
+    forget_row(d->graph, node, memory, each);
+    if (d->back) forget_row(d->back, node, memory, each);
+}
+
+/* The part for a node where it has more links, or as many and that part is smaller; else its own. `stays`: no other part
+ * has as many links, so that this is so until a neighbour moves, whatever room there is. */
+static int32_t better_part(pgcn_i_division *d, int64_t node, uint8_t *stays) {
     int32_t own = d->part[node], to = own;
     pgcn_i_division_meet(d, node);
     int64_t most = d->links[own];
+    *stays = 1;
     for (int64_t k = 0; k < d->met_count; k++) {
         int32_t part = d->met[k];
+        if (part != own && d->links[part] >= d->links[own]) *stays = 0;
         bool more = d->links[part] > most;
         bool smaller = d->links[part] == most && d->rows[part] + (to == own) < d->rows[to];
         if (part == own || (!more && !smaller) || !pgcn_i_division_has_room(d, part, node))
@@ -112,32 +135,45 @@ static int32_t better_part(pgcn_i_division *d, int64_t node) {
 }
 
 /* Until few nodes still move. */
-static void improve(pgcn_i_division *d) {
+static pgcn_status improve(pgcn_i_division *d, pgcn_i_arena *scratch) {
     enum { ROUNDS = 20 };
     int64_t moved = d->n;
+    uint8_t *stays = PGCN_I_ARRAY(scratch, uint8_t, d->n);
+    if (!stays) return PGCN_ERR_MEMORY;
     for (int round = 0; round < ROUNDS && moved > d->n / 1000; round++) {
         moved = 0;
         for (int64_t u = 0; u < d->n; u++) {
-            int32_t to = better_part(d, u);
+            PGCN_TRY(pgcn_i_division_tell(d, "moving nodes to better parts", u, round, ROUNDS));
+            if (stays[u]) continue;
+            int32_t to = better_part(d, u, &stays[u]);
             if (to == d->part[u]) continue;
             pgcn_i_division_move(d, u, to);
+            forget_neighbours(d, u, stays, sizeof *stays);
             moved++;
         }
     }
+    pgcn_i_arena_drop(scratch, stays);
+    return PGCN_OK;
 }
 
 /* ---- sizes that are right to the node -------------------------------------------------------- */
 
-/* Where a node of a part with too many goes: of the parts with too few that it has edges to, the one with
- * most edges; else the first with too few, from `*open` on. Returns the edges that are lost by it. */
-static int64_t find_room(pgcn_i_division *d, int64_t node, bool heavy, int64_t *open, int32_t *to) {
-    int64_t most = 0, own;
+/* Of a node of a part with too many: the edges that its move loses, and at least those if weights are not looked at. */
+typedef struct loss {
+    int64_t edges, least;
+} loss;
+
+/* Where it goes: of the parts with too few that it has edges to, the one with most edges; else the first with too few,
+ * from `*open` on. */
+static loss find_room(pgcn_i_division *d, int64_t node, bool heavy, int64_t *open, int32_t *to) {
+    int64_t most = 0, most_of_all = 0, own;
     *to = -1;
     pgcn_i_division_meet(d, node);
     own = d->links[d->part[node]];
     for (int64_t i = 0; i < d->met_count; i++) {
         int32_t part = d->met[i];
         if (d->rows[part] >= d->target[part]) continue;
+        if (d->links[part] > most_of_all) most_of_all = d->links[part];
         if (!heavy && !pgcn_i_division_bears(d, part, node)) continue;
         if (d->links[part] > most || (d->links[part] == most && part < *to)) {
             most = d->links[part];
@@ -148,25 +184,50 @@ static int64_t find_room(pgcn_i_division *d, int64_t node, bool heavy, int64_t *
     while (d->rows[*open] >= d->target[*open])
         ++*open; /* rooms only fill, until all have their size */
     if (*to < 0) *to = (int32_t)*open;
-    return own - most;
+    return (loss){own - most, own - most_of_all};
+}
+
+/* One round, in which a node may lose `allowed` edges. Parts with too few only fill, so that what a node loses at least
+ * holds until a neighbour moves: known[u] is that and 1, or 0. `next` is what the nodes that lose more lose at least. */
+static pgcn_status settle_round(pgcn_i_division *d, int64_t allowed, int32_t *known, int64_t *left,
+                                int64_t *open, int64_t *next) {
+    bool heavy = allowed > d->n;
+    *next = INT64_MAX;
+    for (int64_t u = 0; u<d->n && * left> 0; u++) {
+        int32_t from = d->part[u], to = from;
+        PGCN_TRY(pgcn_i_division_tell(d, "making parts equal", u, 0, 1));
+        if (d->rows[from] <= d->target[from]) continue;
+        loss lost = {known[u] - 1, known[u] - 1};
+        if (known[u] == 0 || lost.least <= allowed) lost = find_room(d, u, heavy, open, &to);
+        known[u] = (int32_t)(lost.least > 0 ? lost.least + 1 : 0);
+        if (lost.edges > allowed) {
+            if (lost.edges < *next) *next = lost.edges;
+            continue;
+        }
+        if (!heavy && !pgcn_i_division_bears(d, to, u)) continue;
+        pgcn_i_division_move(d, u, to);
+        forget_neighbours(d, u, known, sizeof *known);
+        --*left;
+    }
+    return PGCN_OK;
 }
 
 /* Nodes that lose least go first: rounds allow a loss of 0, 1, 2, 4, ... edges. The last ones look at no
- * weight either: the number of nodes comes first. */
-static void settle(pgcn_i_division *d) {
-    int64_t left = 0, open = 0;
+ * weight either: the number of nodes comes first. Rounds in which nothing could move are left out. */
+static pgcn_status settle(pgcn_i_division *d, pgcn_i_arena *scratch) {
+    int64_t left = 0, open = 0, next = 0;
+    int32_t *known = PGCN_I_ARRAY(scratch, int32_t, d->n);
+    if (!known) return PGCN_ERR_MEMORY;
     for (int64_t p = 0; p < d->parts.count; p++)
         if (d->rows[p] > d->target[p]) left += d->rows[p] - d->target[p];
-    for (int64_t allowed = 0; left > 0; allowed = allowed > 0 ? 2 * allowed : 1)
-        for (int64_t u = 0; u < d->n && left > 0; u++) {
-            int32_t from = d->part[u], to;
-            if (d->rows[from] <= d->target[from]) continue;
-            bool heavy = allowed > d->n;
-            if (find_room(d, u, heavy, &open, &to) > allowed) continue;
-            if (!heavy && !pgcn_i_division_bears(d, to, u)) continue;
-            pgcn_i_division_move(d, u, to);
-            left--;
-        }
+    for (int64_t allowed = 0; left > 0; allowed = allowed > 0 ? 2 * allowed : 1) {
+        int64_t before = left;
+        if (allowed < next && allowed <= d->n) continue;
+        PGCN_TRY(settle_round(d, allowed, known, &left, &open, &next));
+        if (left < before) next = 0;
+    }
+    pgcn_i_arena_drop(scratch, known);
+    return PGCN_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -178,9 +239,8 @@ static pgcn_status divide(pgcn_i_division *d, const int32_t *features, pgcn_i_pa
         PGCN_TRY(pgcn_i_partition_metis(d, scratch));
     else
         PGCN_TRY(pgcn_i_partition_stream(d, scratch));
-    improve(d);
-    settle(d);
-    return PGCN_OK;
+    PGCN_TRY(improve(d, scratch));
+    return settle(d, scratch);
 }
 
 pgcn_status pgcn_i_graph_partition(const pgcn_graph *graph, const int32_t *features,

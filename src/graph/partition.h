@@ -37,6 +37,9 @@ static inline int64_t pgcn_i_division_room(const pgcn_i_division *d, int64_t par
 }
 /* Both: of nodes and of weights. */
 bool pgcn_i_division_has_room(const pgcn_i_division *d, int64_t part, int64_t node);
+/* Told on the way of a pass over all nodes, which is number `pass` of at most `passes`. */
+pgcn_status pgcn_i_division_tell(const pgcn_i_division *d, const char *what, int64_t node, int pass,
+                                 int passes);
 /* Entries whose ends are in different parts. */
 int64_t pgcn_i_count_cut(const pgcn_graph *graph, const int32_t *part);
 /* Moves a node, from -1 or to -1 too. */

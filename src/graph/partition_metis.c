@@ -26,7 +26,9 @@ pgcn_status pgcn_i_partition_metis(pgcn_i_division *d, pgcn_i_arena *scratch) {
 #include <math.h>
 #include <metis.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct metis_graph {
     idx_t *offset, *neighbour;
@@ -106,6 +108,60 @@ static pgcn_status copy_weights(const pgcn_i_division *d, pgcn_i_arena *scratch,
     return PGCN_OK;
 }
 
+/* ---- while it runs ------------------------------------------------------------------------------- */
+
+static const char dividing[] = "dividing the graph by METIS";
+
+/* METIS does not say how far it is. A second thread tells that it is at work, and ends it where the caller wants that: by
+ * the signal that METIS takes for itself while it runs. */
+typedef struct watch {
+    pthread_t thread, metis;
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool has_ended;
+} watch;
+
+static void *tell_while_it_runs(void *context) {
+    enum { NANOSECONDS = 1000000000, EVERY = NANOSECONDS / 10 };
+    watch *w = context;
+    bool goes_on = true;
+    pthread_mutex_lock(&w->lock);
+    while (!w->has_ended && goes_on) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += EVERY;
+        until.tv_sec += until.tv_nsec / NANOSECONDS;
+        until.tv_nsec %= NANOSECONDS;
+        pthread_cond_timedwait(&w->ended, &w->lock, &until);
+        if (w->has_ended) break;
+        goes_on = pgcn_i_stage(dividing, 0) == PGCN_OK;
+        if (!goes_on) pthread_kill(w->metis, SIGTERM);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+/* Without a second thread nothing is told. It takes no signals: METIS's are for the thread that runs it. */
+static bool watch_begin(watch *w) {
+    sigset_t all, before;
+    *w = (watch){.metis = pthread_self(),
+                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                 .ended = PTHREAD_COND_INITIALIZER};
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool begun = pthread_create(&w->thread, NULL, tell_while_it_runs, w) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return begun;
+}
+
+static void watch_end(watch *w) {
+    pthread_mutex_lock(&w->lock);
+    w->has_ended = true;
+    pthread_cond_signal(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+}
+
 /* With the state of rand() put aside. */
 static int call_metis(const pgcn_i_division *d, metis_graph *g, idx_t *part) {
     static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER;
@@ -118,11 +174,14 @@ static int call_metis(const pgcn_i_division *d, metis_graph *g, idx_t *part) {
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = SEED;
     pthread_mutex_lock(&one_at_a_time);
+    watch w;
+    bool watched = watch_begin(&w);
     char *before = initstate(SEED, state, sizeof state);
     int result =
         METIS_PartGraphRecursive(&n, &g->weights, g->offset, g->neighbour, g->node_weight, NULL,
                                  g->weight, &parts, g->share, tolerance, options, &cut, part);
     setstate(before);
+    if (watched) watch_end(&w);
     pthread_mutex_unlock(&one_at_a_time);
     return result;
 }
@@ -133,7 +192,9 @@ pgcn_status pgcn_i_partition_metis(pgcn_i_division *d, pgcn_i_arena *scratch) {
     PGCN_TRY(copy_weights(d, scratch, &g));
     idx_t *part = PGCN_I_ARRAY(scratch, idx_t, d->n);
     if (!part) return PGCN_ERR_MEMORY;
+    PGCN_TRY(pgcn_i_stage(dividing, 0));
     int result = call_metis(d, &g, part);
+    PGCN_TRY(pgcn_i_stage(dividing, 1)); /* METIS says of a stop only that it failed */
     if (result == METIS_ERROR_MEMORY)
         return pgcn_i_fail(PGCN_ERR_MEMORY,
                            "METIS ran out of memory with %lld nodes and %lld edges; take the "

@@ -98,7 +98,7 @@ static int32_t choose(const stream *s, pgcn_node node) {
 }
 
 /* One stream over all nodes. Parts start empty; a node that has not come yet counts where it was. */
-static void run_stream(stream *s) {
+static pgcn_status run_stream(stream *s, int number) {
     pgcn_i_division *d = s->d;
     memset(d->rows, 0, (size_t)d->parts.count * sizeof *d->rows);
     for (int w = 0; w < d->weights; w++)
@@ -106,6 +106,7 @@ static void run_stream(stream *s) {
     play_all(s);
     for (int64_t i = 0; i < s->connected; i++) {
         pgcn_node node = s->order[i];
+        PGCN_TRY(pgcn_i_division_tell(d, "dividing the graph", i, number, STREAMS));
         pgcn_i_division_meet(d, node);
         int32_t to = choose(s, node);
         pgcn_i_division_part_ways(d);
@@ -113,6 +114,7 @@ static void run_stream(stream *s) {
         pgcn_i_division_move(d, node, to);
         play_again(s, to);
     }
+    return PGCN_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -145,7 +147,7 @@ pgcn_status pgcn_i_partition_stream(pgcn_i_division *d, pgcn_i_arena *scratch) {
     search_breadth_first(&s, seen);
     int64_t best = INT64_MAX;
     for (int i = 0; i < STREAMS; i++) {
-        run_stream(&s);
+        PGCN_TRY(run_stream(&s, i));
         int64_t cut = pgcn_i_count_cut(d->graph, d->part);
         if (cut >= best) break;
         best = cut;

@@ -25,19 +25,28 @@
 
 enum { NEVER = INT32_MAX, NOWHERE = -1 };
 
+/* Lists of one length: what a batch, and what it misses, begin with. */
+enum { MOST_LISTS = 5 };
+typedef struct lists {
+    int64_t room;
+    void *list[MOST_LISTS]; /* [room] each */
+    struct lists *spare;    /* the next one that nobody uses */
+} lists;
+
 /* What a batch misses. */
 typedef struct reading {
+    lists lists;
     pgcn_node *missed; /* [misses] ascending */
     int32_t *slot;     /* [misses] where it goes afterwards, NOWHERE: into none */
     char *stored;      /* [misses, row bytes] */
-    int64_t misses, room;
+    int64_t misses;
     pgcn_i_row_batch read;
-    struct reading *spare;
 } reading;
 
 /* Announced and not taken. */
 typedef struct batch {
-    int64_t number, count, room;
+    lists lists;
+    int64_t number, count;
     pgcn_node *row; /* [count] ascending */
     int32_t *to;    /* [count] the place at which it was announced */
     int32_t *next;  /* [count] the batch that wants the row next, NEVER: none that is known */
@@ -45,7 +54,6 @@ typedef struct batch {
     int32_t *kept;  /* [keeps] slots of rows that this batch wants next, until it is planned */
     int64_t keeps;
     reading *reading; /* NULL: not planned */
-    struct batch *spare;
 } batch;
 
 typedef struct row_state {
@@ -81,8 +89,7 @@ struct pgcn_i_row_cache {
     int64_t furthest; /* no batch after it has kept slots */
     batch **known;    /* [known_room] a ring: batch b is number b % known_room */
     int64_t known_room, announced, taken;
-    batch *spare_batch;
-    reading *spare_reading;
+    lists *spare_batch, *spare_reading;
     uint64_t *sorted[2]; /* [sort_room] */
     int64_t sort_room;
     bool broken; /* a read failed: slots no longer hold what the plans say */
@@ -126,17 +133,16 @@ pgcn_status pgcn_i_row_cache_new(pgcn_i_row_file *file, const pgcn_i_row_cache_o
     return status;
 }
 
-static void free_all(void **array, int count) {
-    for (int i = 0; i < count; i++) pgcn_i_free(array[i]);
+static void free_lists(lists *l) {
+    for (int i = 0; i < MOST_LISTS; i++) pgcn_i_free(l->list[i]);
+    pgcn_i_free(l);
 }
 
-static void free_reading(reading *r) {
-    if (r) free_all((void *[]){r->missed, r->slot, r->stored, r}, 4);
-}
-
-static void free_batch(batch *b) {
-    free_reading(b->reading);
-    free_all((void *[]){b->row, b->to, b->next, b->from, b->kept, b}, 6);
+static void free_spare(lists *spare) {
+    for (lists *after; spare; spare = after) {
+        after = spare->spare;
+        free_lists(spare);
+    }
 }
 
 static batch *batch_of(const pgcn_i_row_cache *cache, int64_t number) {
@@ -147,19 +153,16 @@ void pgcn_i_row_cache_free(pgcn_i_row_cache *cache) {
     if (!cache) return;
     for (int64_t i = cache->taken; i < cache->announced; i++) {
         batch *b = batch_of(cache, i);
-        if (b->reading) /* it reads into the batch's memory */
+        if (b->reading) { /* it reads into the batch's memory */
             (void)pgcn_i_row_file_wait(cache->file, &b->reading->read);
-        free_batch(b);
+            free_lists(&b->reading->lists);
+        }
+        free_lists(&b->lists);
     }
-    for (batch *b = cache->spare_batch, *after; b; b = after) {
-        after = b->spare;
-        free_batch(b);
-    }
-    for (reading *r = cache->spare_reading, *after; r; r = after) {
-        after = r->spare;
-        free_reading(r);
-    }
-    free_all((void *[]){cache->known, cache->sorted[0], cache->sorted[1]}, 3);
+    free_spare(cache->spare_batch);
+    free_spare(cache->spare_reading);
+    pgcn_i_free(cache->known);
+    for (int i = 0; i < 2; i++) pgcn_i_free(cache->sorted[i]);
     pgcn_i_arena_free(&cache->arena);
     pgcn_i_free(cache);
 }
@@ -171,64 +174,64 @@ static int64_t room_for(int64_t count) {
     return count + count / 8 + 1;
 }
 
-static pgcn_status take_batch(pgcn_i_row_cache *cache, int64_t count, batch **out) {
-    batch *b = cache->spare_batch;
-    if (b) cache->spare_batch = b->spare;
-    if (b && b->room < count) {
-        free_batch(b);
-        b = NULL;
-    }
-    if (!b && (b = pgcn_i_alloc(1, sizeof *b))) {
-        int64_t room = room_for(count);
-        *b = (batch){.room = room};
-        b->row = pgcn_i_alloc(room, sizeof *b->row);
-        b->to = pgcn_i_alloc(room, sizeof *b->to);
-        b->next = pgcn_i_alloc(room, sizeof *b->next);
-        b->from = pgcn_i_alloc(room, sizeof *b->from);
-        b->kept = pgcn_i_alloc(room, sizeof *b->kept);
-        if (!b->row || !b->to || !b->next || !b->from || !b->kept) {
-            free_batch(b);
-            b = NULL;
+/* One of `struct_bytes` whose lists have room for `count` elements of the sizes that are not 0: a spare one, or a new
+ * one. NULL without memory. */
+static void *take_lists(lists **spare, size_t struct_bytes, int64_t count,
+                        const size_t size[MOST_LISTS]) {
+    lists *l = *spare;
+    if (l) *spare = l->spare;
+    if (l && l->room >= count) return l;
+    if (l) free_lists(l);
+    if (!(l = pgcn_i_alloc(1, struct_bytes))) return NULL;
+    l->room = room_for(count);
+    for (int i = 0; i < MOST_LISTS; i++)
+        if (size[i] > 0 && !(l->list[i] = pgcn_i_alloc(l->room, size[i]))) {
+            free_lists(l);
+            return NULL;
         }
-    }
+    return l;
+}
+
+static void give_lists(lists **spare, lists *l) {
+    l->spare = *spare;
+    *spare = l;
+}
+
+static pgcn_status take_batch(pgcn_i_row_cache *cache, int64_t count, batch **out) {
+    batch *b = take_lists(&cache->spare_batch, sizeof *b, count,
+                          (size_t[MOST_LISTS]){sizeof *b->row, sizeof *b->to, sizeof *b->next,
+                                               sizeof *b->from, sizeof *b->kept});
     if (!b) return PGCN_ERR_MEMORY;
-    b->number = cache->announced;
-    b->count = count;
-    b->keeps = 0;
+    void *const *list = b->lists.list;
+    *b = (batch){.lists = b->lists,
+                 .number = cache->announced,
+                 .count = count,
+                 .row = list[0],
+                 .to = list[1],
+                 .next = list[2],
+                 .from = list[3],
+                 .kept = list[4]};
     *out = b;
     return PGCN_OK;
 }
 
 static void give_batch(pgcn_i_row_cache *cache, batch *b) {
-    b->spare = cache->spare_batch;
-    cache->spare_batch = b;
-    if (!b->reading) return;
-    b->reading->spare = cache->spare_reading;
-    cache->spare_reading = b->reading;
-    b->reading = NULL;
+    if (b->reading) give_lists(&cache->spare_reading, &b->reading->lists);
+    give_lists(&cache->spare_batch, &b->lists);
 }
 
 static pgcn_status take_reading(pgcn_i_row_cache *cache, int64_t misses, reading **out) {
-    reading *r = cache->spare_reading;
-    if (r) cache->spare_reading = r->spare;
-    if (r && r->room < misses) {
-        free_reading(r);
-        r = NULL;
-    }
-    if (!r && (r = pgcn_i_alloc(1, sizeof *r))) {
-        int64_t room = room_for(misses);
-        *r = (reading){.room = room};
-        r->missed = pgcn_i_alloc(room, sizeof *r->missed);
-        r->slot = pgcn_i_alloc(room, sizeof *r->slot);
-        r->stored = pgcn_i_alloc(room, (size_t)cache->row_bytes);
-        if (!r->missed || !r->slot || !r->stored) {
-            free_reading(r);
-            r = NULL;
-        }
-    }
+    reading *r = take_lists(
+        &cache->spare_reading, sizeof *r, misses,
+        (size_t[MOST_LISTS]){sizeof *r->missed, sizeof *r->slot, (size_t)cache->row_bytes});
     if (!r) return PGCN_ERR_MEMORY;
-    r->misses = misses;
-    r->read = (pgcn_i_row_batch){.row = r->missed, .count = misses, .to = r->stored};
+    void *const *list = r->lists.list;
+    *r = (reading){.lists = r->lists,
+                   .missed = list[0],
+                   .slot = list[1],
+                   .stored = list[2],
+                   .misses = misses,
+                   .read = {.row = list[0], .count = misses, .to = list[2]}};
     *out = r;
     return PGCN_OK;
 }

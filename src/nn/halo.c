@@ -1,7 +1,5 @@
-/* The halo: rows of other ranks, fetched before a loop or a pass reads them. Which rows a rank needs, and who has them,
- * is found once for each draw of paths, and told to their owners. Then rows travel: picked into a message, or, where all
- * rows of an owner are wanted, straight from its memory. Where they go is told in share.c, which calls this, as do
- * operations of several steps.
+/* The halo: which rows of others a rank needs, and who has them. It is found once for each draw of paths, and told to
+ * their owners. Then rows travel (travel.c, which calls this).
  *
  * A failure here is one of the ranks (pgcn_i_comm_fail): the step goes on with whatever is there and is then given up. */
 #include "nn/share.h"
@@ -181,16 +179,15 @@ static void tell_owners(pgcn_i_tape *tape, pgcn_i_halo_plan *plan) {
     }
 }
 
-static bool is_same(const pgcn_i_want *a, const pgcn_i_want *b) {
+bool pgcn_i_want_is_same(const pgcn_i_want *a, const pgcn_i_want *b) {
     return a->hop == b->hop && a->hops == b->hops && a->n == b->n && a->from == b->from &&
            a->has == b->has && a->rows == b->rows && a->held == b->held && a->others == b->others;
 }
 
-/* Who needs which rows: as it was found before, if lists are those of that time. */
-static const pgcn_i_halo_plan *plan_for(pgcn_i_tape *tape, pgcn_i_want of) {
+const pgcn_i_halo_plan *pgcn_i_halo_plan_for(pgcn_i_tape *tape, pgcn_i_want of) {
     pgcn_i_share *share = tape->share;
     for (int i = 0; i < PGCN_PLANS; i++)
-        if (share->plan[i].time == share->time && is_same(&share->plan[i].of, &of))
+        if (share->plan[i].time == share->time && pgcn_i_want_is_same(&share->plan[i].of, &of))
             return &share->plan[i];
     pgcn_i_halo_plan *plan = &share->plan[share->next++ % PGCN_PLANS];
     plan->of = of;
@@ -213,124 +210,4 @@ static const pgcn_i_halo_plan *plan_for(pgcn_i_tape *tape, pgcn_i_want of) {
     if (flag && !of.others) list_marked(tape, plan, flag);
     tell_owners(tape, plan);
     return plan;
-}
-
-/* ---- rows that travel ---------------------------------------------------------------------------------- */
-
-typedef struct copy_job {
-    const pgcn_node *row;
-    float *array, *packed;
-    int64_t stride, cols;
-    bool packs;
-    pgcn_i_blocks blocks;
-} copy_job;
-
-static void copy_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const copy_job *job = context;
-    int64_t end = pgcn_i_block_end(job->blocks, task);
-    for (int64_t i = pgcn_i_block_begin(job->blocks, task); i < end; i++) {
-        float *row = job->array + job->row[i] * job->stride, *packed = job->packed + i * job->cols;
-        memcpy(job->packs ? packed : row, job->packs ? row : packed,
-               (size_t)job->cols * sizeof *row);
-    }
-}
-
-/* An array whose rows are fetched. */
-typedef struct fetched {
-    float *array;
-    int64_t stride, cols;
-    float *packed[2]; /* rows to get, and to give, rank by rank */
-    bool in_order;    /* `packed` is where they belong */
-} fetched;
-
-/* Whether rows that are all of their owner's go as they stand, and come where they belong. */
-static bool goes_straight(const pgcn_i_halo_plan *plan, const fetched *f, int side, int peer) {
-    return plan->whole[side][peer] && f->stride == f->cols &&
-           (side == PGCN_GIVE || !plan->of.others);
-}
-
-/* Into messages, or out of them: ranks whose rows are side by side there, all at once. */
-static void copy_rows(pgcn_i_tape *tape, const pgcn_i_halo_plan *plan, const fetched *f, int side) {
-    const int64_t *first = plan->first[side];
-    const bool placed = side == PGCN_GET && plan->of.others;
-    const pgcn_node *row =
-        (const pgcn_node *)(void *)(placed ? &plan->place : &plan->row[side])->data;
-    for (int r = 0, end; r < tape->share->comm->size; r = end + 1) {
-        for (end = r; end < tape->share->comm->size && !goes_straight(plan, f, side, end);) end++;
-        copy_job job = {.row = row + first[r],
-                        .array = f->array,
-                        .packed = f->packed[side] + first[r] * f->cols,
-                        .stride = f->stride,
-                        .cols = f->cols,
-                        .packs = side == PGCN_GIVE,
-                        .blocks = pgcn_i_blocks_of(first[end] - first[r])};
-        pgcn_i_parallel_light(tape->pool, job.blocks.rows * job.cols, job.blocks.count, copy_task,
-                              &job);
-    }
-}
-
-/* Rows that are packed: as far as the last rank that has some. */
-static int64_t packed_rows(const pgcn_i_tape *tape, const pgcn_i_halo_plan *plan, const fetched *f,
-                           int side) {
-    int r = tape->share->comm->size;
-    while (r > 0 && (plan->first[side][r] == plan->first[side][r - 1] ||
-                     goes_straight(plan, f, side, r - 1)))
-        r--;
-    return plan->first[side][r];
-}
-
-/* Rows that are all of their owner's have a message for each sample, at both ends. */
-static int add_messages(const pgcn_i_tape *tape, const pgcn_i_halo_plan *plan, const fetched *f,
-                        int side, int peer, pgcn_i_message *to) {
-    const int64_t bytes = f->cols * (int64_t)sizeof(float), *first = plan->first[side] + peer;
-    float *packed = f->packed[side] + first[0] * f->cols;
-    if (!plan->whole[side][peer] || f->stride != f->cols) {
-        *to = (pgcn_i_message){peer, side == PGCN_GIVE, packed, (first[1] - first[0]) * bytes};
-        return 1;
-    }
-    const pgcn_i_own own = owner_of(tape, plan, side, peer);
-    const int64_t each = own.stop - own.begin, n = plan->of.held / tape->samples;
-    for (int64_t s = 0; s < tape->samples; s++) {
-        float *row = goes_straight(plan, f, side, peer) ? f->array + (s * n + own.begin) * f->cols
-                                                        : packed + s * each * f->cols;
-        to[s] = (pgcn_i_message){peer, side == PGCN_GIVE, row, each * bytes};
-    }
-    return tape->samples;
-}
-
-static void swap_rows(const pgcn_i_tape *tape, const pgcn_i_halo_plan *plan, const fetched *f) {
-    pgcn_i_share *share = tape->share;
-    pgcn_i_comm *comm = share->comm;
-    int count = 0;
-    pgcn_i_message *message =
-        pgcn_i_share_buffer(share, &share->messages,
-                            2 * (int64_t)comm->size * tape->samples * (int64_t)sizeof *message);
-    for (int i = 1; i < comm->size && message; i++) { /* not all to the same one at the same time */
-        int to = (comm->rank + i) % comm->size, from = (comm->rank + comm->size - i) % comm->size;
-        count += add_messages(tape, plan, f, PGCN_GIVE, to, message + count);
-        count += add_messages(tape, plan, f, PGCN_GET, from, message + count);
-    }
-    pgcn_i_comm_exchange(comm, message, count);
-}
-
-void pgcn_i_halo_fetch(pgcn_i_tape *tape, pgcn_i_want of, float *array, int64_t stride,
-                       int64_t cols) {
-    pgcn_i_share *share = tape->share;
-    if (of.held == 0) return;
-    const pgcn_i_halo_plan *plan = plan_for(tape, of);
-    int64_t bytes = cols * (int64_t)sizeof *array;
-    fetched f = {.array = array, .stride = stride, .cols = cols};
-    f.in_order = plan->in_order && stride == cols;
-    for (int side = 0; side < 2; side++) {
-        f.packed[side] = side == PGCN_GET && f.in_order
-                             ? array + of.others->from * cols
-                             : pgcn_i_share_buffer(share, &share->rows[side],
-                                                   packed_rows(tape, plan, &f, side) * bytes + 1);
-        if (!f.packed[side]) return;
-    }
-    copy_rows(tape, plan, &f, PGCN_GIVE);
-    swap_rows(tape, plan, &f);
-    share->fetched += plan->first[PGCN_GET][share->comm->size] * bytes;
-    if (!f.in_order) copy_rows(tape, plan, &f, PGCN_GET);
 }

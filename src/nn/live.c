@@ -10,6 +10,7 @@
  * so nothing depends on threads. Of several ranks whose lists are divided each marks what its own rows lead to, and all
  * get the flags of all. Called by the loss and by the tape. */
 #include "nn/ops.h"
+#include "nn/share.h"
 
 #include <string.h>
 
@@ -141,7 +142,7 @@ void pgcn_i_live_all(pgcn_i_tape *tape) {
 /* Sets grow from the end to the beginning, so of two that a value needs the later one holds both:
  * the last assignment of the backward walk over the tape is right. */
 void pgcn_i_live_spread(pgcn_i_tape *tape) {
-    pgcn_i_share_renew(tape->share);
+    pgcn_i_share_renew_live(tape->share);
     int64_t rows = tape->op[tape->count - 1].out->rows;
     const pgcn_i_live *set = listed(tape, &tape->live_set[0], rows);
     for (int i = tape->count - 1; i >= 0; i--) {
@@ -171,6 +172,10 @@ static void fill_task(void *context, int64_t task, int worker) {
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but) {
     live_job job = {
         .from = but, .value = value, .runs = {.count = 1, .blocks = pgcn_i_blocks_of(value->rows)}};
+    if (tape->divided && value->space == PGCN_I_LINKS) {
+        pgcn_i_links_clear(tape, value);
+        return;
+    }
     if (tape->divided) job.runs = pgcn_i_runs_of(tape, value->rows, NULL);
     pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), fill_task, &job);
 }

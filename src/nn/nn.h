@@ -96,6 +96,8 @@ typedef struct pgcn_i_input {
     pgcn_i_range filled;      /* rows that are there: all, or those of this rank */
     double largest_elsewhere; /* magnitude in the rows that are not, and its column */
     int64_t largest_column;
+    float *
+        lent; /* [n, columns] address space for rows of other ranks, of the batch that runs; NULL: none */
     const float *guest;  /* [guests, columns] rows after the last one of `dense`; NULL: none */
     int64_t guests_from; /* their first node */
     /* Of a part of a graph: `dense` has the rows of all nodes of the graph, sparse features those of the part. Where
@@ -129,6 +131,7 @@ typedef struct pgcn_i_transition {
     const int64_t
         *link_id; /* of a part of a graph: what random numbers know a link by; NULL: its number */
     const pgcn_i_others *others; /* exact forms have the rows of this rank alone; NULL: all rows */
+    const pgcn_i_csr *whole; /* all rows of `exact` where it has those of a rank alone; or NULL */
 } pgcn_i_transition;
 
 /* What a row of a value stands for. */
@@ -192,7 +195,7 @@ typedef struct pgcn_i_value {
     pgcn_i_space space;   /* what its rows stand for */
     int level;            /* of its rows in a part of a graph: the largest that a user needs */
     bool shared;          /* several operations use it */
-    int lender; /* operation whose gradient stands for what is to be added to this one's: see plan.c; -1: none */
+    int lender; /* operation whose gradient stands for what is to be added to this one's: see plan_forms.c; -1: none */
     bool recomputed; /* not kept: recomputed in the backward pass */
     bool remade;     /* not kept: the backward pass makes its rows anew, tile by tile */
     struct pgcn_i_value
@@ -206,6 +209,9 @@ typedef struct pgcn_i_value {
     int64_t
         grad_rows; /* in a part of a graph, where it is shared: the first rows, whose gradient is there so far */
     int64_t held_data, held_grad; /* of several ranks: see share.c */
+    bool
+        data_by_columns; /* of links: those of others that lead to this rank's rows are there, too */
+    bool grad_by_columns; /* the gradient of a link is with the rank of its column: see links.c */
 } pgcn_i_value;
 
 typedef struct pgcn_i_tape pgcn_i_tape;
@@ -354,7 +360,7 @@ struct pgcn_i_tape {
     int samples;    /* stacked copies of all rows */
     int groups;     /* of nodes, at most: see base.h */
     bool with_grad; /* also: dropout on, batch statistics */
-    bool recompute; /* set before finishing: less memory, see plan.c */
+    bool recompute; /* set before finishing: less memory, see plan_loops.c */
     /* set before recording: the number of channels that exact forms compute at a time; 0: all */
     int64_t narrow;
     bool packs;       /* these channels lie side by side: the rows of all are in a file */
@@ -371,7 +377,7 @@ struct pgcn_i_tape {
     pgcn_i_loop *loop;         /* in the order they run */
     int64_t work_floats;       /* of all values and gradients */
     int64_t kept_bytes;        /* of what operations keep */
-    int64_t *place;            /* in them; see plan.c */
+    int64_t *place;            /* in them; see plan_memory.c */
     int64_t partial_floats;    /* of one group, the largest of all chains of operations */
     int64_t tile_floats;       /* of one worker, for operations */
     int64_t chain_floats;      /* of one tile between two operations */
@@ -389,6 +395,7 @@ struct pgcn_i_tape {
     int64_t *live_count;        /* [groups * samples + 1] */
     bool recomputed;            /* running a recomputed loop: statistics stay as they are */
     bool goes_back;             /* running the backward pass, after what closes */
+    bool may_stop;              /* running a pass forward that may end before its last loop */
     struct pgcn_i_share *share; /* rows of several ranks, borrowed; NULL: this process has all */
     bool replicated;            /* and runs all now, as every rank does */
     bool divided;               /* lists have rows of this rank alone */
@@ -508,13 +515,15 @@ void pgcn_i_live_spread(pgcn_i_tape *tape);
 /* The rows of grad but those of a set (NULL: all rows) become zero; on a tape that is divided, of this rank's. */
 void pgcn_i_live_zero(pgcn_i_tape *tape, pgcn_i_value *value, const pgcn_i_live *but);
 
-/* ---- rows of several ranks (share.c, halo.c) --------------------------------------------------------- */
+/* ---- rows of several ranks (share.c, travel.c) --------------------------------------------------------- */
 
 typedef struct pgcn_i_share pgcn_i_share;
 pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out);
 void pgcn_i_share_free(pgcn_i_share *share);
 /* Paths were drawn, or another view was chosen: who needs which rows has changed. NULL is fine, as in all of these. */
 void pgcn_i_share_renew(pgcn_i_share *share);
+/* Other rows matter than before, along the same lists. */
+void pgcn_i_share_renew_live(pgcn_i_share *share);
 /* Whether every operation knows how to go through the rows of one rank alone, in both passes: then lists may be divided,
  * and features. Of a tape that is planned, of whole graphs or of a part of one. */
 bool pgcn_i_share_divides(const pgcn_i_tape *tape);
@@ -525,6 +534,10 @@ pgcn_status pgcn_i_share_division(const pgcn_i_tape *tape, int64_t n, const pgcn
 static inline int64_t pgcn_i_share_room(const pgcn_i_tape *tape, int64_t rows) {
     return tape->share && !tape->part ? 2 * rows : rows;
 }
+/* Of `count` blocks of an array that ranks make together: those of this rank; */
+pgcn_i_range pgcn_i_share_blocks(const pgcn_i_tape *tape, int64_t count);
+/* and when each has made its own, all have all of them: `bytes` for each of the rows of the blocks. */
+void pgcn_i_share_join(pgcn_i_tape *tape, void *array, int64_t bytes, pgcn_i_blocks blocks);
 /* Every rank has set some of the flags of these rows: now each has those of all. */
 void pgcn_i_share_flags(pgcn_i_tape *tape, uint8_t *flag, int64_t rows);
 /* The groups that this process goes through, of a value of that many rows, of all samples. */
@@ -555,10 +568,37 @@ void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop);
 void pgcn_i_share_forward_done(pgcn_i_tape *tape, pgcn_i_loop loop);
 void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop);
 void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop);
+/* Rows that other ranks gather next may go to them while a loop makes them. Before it begins: in how many steps it has to
+ * make its rows, or those of a list, or 0: all at once. */
+int64_t pgcn_i_share_ahead(pgcn_i_tape *tape, pgcn_i_loop loop, const pgcn_i_live *live);
+/* The groups of a step, in one sample; and their rows, or places in the list. */
+typedef struct pgcn_i_slice {
+    int sample;
+    int64_t first, end;
+    pgcn_i_runs runs;
+} pgcn_i_slice;
+pgcn_i_slice pgcn_i_share_slice(const pgcn_i_tape *tape, const pgcn_i_live *live, int64_t step);
+/* The first `steps` of them are done. */
+void pgcn_i_share_made(pgcn_i_tape *tape, int64_t steps);
+/* By the thread that runs the tape, often: messages go on. */
+void pgcn_i_share_progress(pgcn_i_tape *tape);
 /* Rows of an array [rows of op->in[0], stride], `cols` of each, that the rows of this rank lead to along a matrix of
  * the operation's transition; for operations of several steps. */
 void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *along,
                         float *array, int64_t stride, int64_t cols);
+/* The same along several lists of rows that all samples share. */
+void pgcn_i_share_fetch_along(pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_reach reach,
+                              float *array);
+/* Of links, the values of others that lead to this rank's rows, when those of all rows' links are with their ranks. */
+void pgcn_i_links_to_columns(pgcn_i_tape *tape, const pgcn_i_op *op, float *array, int64_t heads);
+/* Rows that are ranges on every rank, to whoever wants them: have(r) and want(r) of each rank, which all know. */
+typedef pgcn_i_range (*pgcn_i_range_of)(const void *context, int rank);
+void pgcn_i_share_ranges(pgcn_i_tape *tape, float *array, int64_t cols, pgcn_i_range_of have,
+                         pgcn_i_range_of want, const void *context);
+/* The rows of a rank, of one sample of a value of that many rows. */
+pgcn_i_range pgcn_i_share_rows(const pgcn_i_tape *tape, int64_t rows, int sample, int rank);
+/* The rows of a value that other ranks have, where these have them; they go on to be fetched as ever. */
+void pgcn_i_share_see_all(pgcn_i_tape *tape, pgcn_i_value *value);
 /* The logits of all rows on every rank; */
 void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value);
 /* those of all rows on rank 0 alone; */
@@ -647,7 +687,7 @@ pgcn_i_value *pgcn_i_op_features(pgcn_i_tape *tape, const pgcn_i_input *input, i
  * pass. */
 pgcn_i_value *pgcn_i_op_spread(pgcn_i_tape *tape, const pgcn_i_input *input, int samples,
                                const pgcn_i_transition *transition, double dropout);
-/* ops_dense.c */
+/* ops_linear.c */
 pgcn_i_value *pgcn_i_op_linear(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w, pgcn_i_param *b,
                                bool relu, double dropout); /* b may be NULL; dropout after ReLU */
 /* x (theta W + identity I): the identity mapping of GCNII, as one product */
@@ -663,28 +703,30 @@ typedef struct pgcn_i_orthogonal {
 } pgcn_i_orthogonal;
 pgcn_i_value *pgcn_i_op_linear_orthogonal(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *w,
                                           pgcn_i_orthogonal near);
+/* ops_activate.c */
 pgcn_i_value *pgcn_i_op_relu(pgcn_i_tape *tape, pgcn_i_value *x);
 /* ReLU(x - t) + t, t [cols]: what is below its threshold becomes the threshold */
 pgcn_i_value *pgcn_i_op_shifted_relu(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *t);
 /* Dropout(ReLU(x + b)), for what is not the result of a product; b may be NULL */
 pgcn_i_value *pgcn_i_op_activate(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *b, bool relu,
                                  double dropout);
-/* the larger one of each pair of elements; of two values, not the same one twice */
-pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
 pgcn_i_value *pgcn_i_op_dropout(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
+pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
+/* ops_combine.c: the larger one of each pair of elements; of two values, not the same one twice */
+pgcn_i_value *pgcn_i_op_max(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
 /* a + b, row by row; two values, not the same one twice */
 pgcn_i_value *pgcn_i_op_add(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b);
 /* a + share b, alike */
 pgcn_i_value *pgcn_i_op_add_share(pgcn_i_tape *tape, pgcn_i_value *a, pgcn_i_value *b,
                                   double share);
-pgcn_i_value *pgcn_i_op_drop_rows(pgcn_i_tape *tape, pgcn_i_value *x, double rate);
-/* gamma, beta may be NULL (no affine part) */
+/* ops_norm.c: gamma, beta may be NULL (no affine part) */
 pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gamma,
                                    pgcn_i_param *beta, pgcn_i_param *running_mean,
                                    pgcn_i_param *running_var);
 /* every row by its own mean and deviation, then gain and shift */
 pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
                                    pgcn_i_param *shift);
+/* ops_pool.c: [graphs, cols], the sum over the rows of each graph: offset[g] .. offset[g + 1] - 1 */
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs);
 /* ops_path.c: (1 - alpha) sum_i s_i (.) S_i H + alpha R, or sum_i S_i H W_i for the full kernel. */

@@ -126,9 +126,11 @@ void pgcn_i_clear_gradient(const pgcn_i_value *value, int64_t first, int64_t cou
 void pgcn_i_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, float share,
                               pgcn_i_backward_tile tile);
 
-/* ops_dense.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
+/* ops_activate.c: the rate at which elements of the result are dropped, 0 for most operations. Tests that
  * draw the same dropout ask for it. */
 double pgcn_i_op_dropout_rate(const pgcn_i_op *op);
+/* ops_linear.c: the same of products, 0 for all others. */
+double pgcn_i_op_linear_dropout_rate(const pgcn_i_op *op);
 
 /* ---- explanations: what the functions `explain` are written with (explain.c) ----------------- */
 
@@ -215,6 +217,9 @@ void pgcn_i_path_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op);
 void pgcn_i_path_residual(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin, int64_t end);
 void pgcn_i_path_residual_gradient(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t begin,
                                    int64_t end);
+/* The rows that walks visit, and those whose walks visit a row. */
+pgcn_i_reach pgcn_i_path_visited(const pgcn_i_op *op);
+pgcn_i_reach pgcn_i_path_visitors(const pgcn_i_op *op);
 /* The kinds of both files: see ops_path.c. */
 void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g);
 /* Where the exact backward pass has the power q_i = (T^T)^i g. */

@@ -15,7 +15,10 @@
  * `exact`, which nobody else writes (`link_t` says where). The softmax turns da into the gradient of s_i + t_j,
  * in the same array, row by row; its sum over the links of row i is ds_i, and over the transposed list of row j
  * dt_j. Products are alike: dq_i = sum_j dx_ij k_j over the links of row i, dk_j = sum_i dx_ij q_i over the
- * transposed list. Rows that do not matter (live.c) have links that do not matter. */
+ * transposed list. Rows that do not matter (live.c) have links that do not matter.
+ *
+ * Of several ranks each goes through its own rows. What a link's row and its column have to tell each other then goes
+ * from rank to rank: see links.c. */
 #include "nn/ops.h"
 
 #include <string.h>
@@ -66,7 +69,12 @@ pgcn_i_value *pgcn_i_op_head_scores(pgcn_i_tape *tape, pgcn_i_value *z, pgcn_i_p
 /* ---- what both operations on links know ------------------------------------------------------------ */
 
 static pgcn_i_reach links_reach(const pgcn_i_op *op) {
-    return (pgcn_i_reach){.hop = op->transition->exact, .hops = 1, .n = op->transition->n};
+    const pgcn_i_transition *t = op->transition;
+    return (pgcn_i_reach){.hop = t->exact, .hops = 1, .n = t->n, .others = t->others};
+}
+static pgcn_i_reach links_back(const pgcn_i_op *op) {
+    const pgcn_i_transition *t = op->transition;
+    return (pgcn_i_reach){.hop = t->exact_t, .hops = 1, .n = t->n, .others = t->others};
 }
 
 /* The links of a sample, by the rows of a matrix: `exact` or its transpose. */
@@ -102,14 +110,13 @@ static pgcn_i_op *record_links(pgcn_i_tape *tape, const pgcn_i_kind *kind, pgcn_
 
 /* Row by row of what matters, before the backward pass of rows. */
 static void run_rows_of_links(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_task task) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->live_out ? op->live_out->count : op->rows);
-    pgcn_i_run(tape, op, blocks, blocks.count, 0, task);
+    pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, op->rows, op->live_out), 0, task, false);
 }
 static pgcn_i_rows rows_of_task(const pgcn_i_job *job, int64_t task) {
     const pgcn_i_live *live = job->op->live_out;
-    int64_t begin = pgcn_i_block_begin(job->blocks, task);
-    return (pgcn_i_rows){live ? live->row + begin : NULL, begin,
-                         pgcn_i_block_end(job->blocks, task) - begin};
+    const pgcn_i_range range = pgcn_i_runs_range(&job->runs, task);
+    return (pgcn_i_rows){live ? live->row + range.begin : NULL, range.begin,
+                         range.end - range.begin};
 }
 
 /* ---- edge softmax ------------------------------------------------------------------------------------ */
@@ -186,6 +193,7 @@ static void softmax_task(void *context, int64_t task, int worker) {
 
 static void softmax_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
     run_rows_of_links(tape, op, softmax_task);
+    pgcn_i_links_to_columns(tape, op, op->out->grad, op->out->cols);
 }
 
 /* The gradients of both scores of the rows of one sample. A row that does not matter has no ds. */
@@ -225,7 +233,9 @@ static const pgcn_i_kind softmax_kind = {.name = "softmax over links",
                                          .backward_reads_in = true,
                                          .backward_reads_out = true,
                                          .backward_reads_second = true,
-                                         .reach = links_reach};
+                                         .reach = links_reach,
+                                         .reach_back = links_back,
+                                         .shares = true};
 
 pgcn_i_value *pgcn_i_op_edge_softmax(pgcn_i_tape *tape, pgcn_i_value *scores, pgcn_i_value *gate,
                                      pgcn_i_attention attention) {
@@ -295,6 +305,7 @@ static void dots_softmax_task(void *context, int64_t task, int worker) {
 static void dots_backward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (((const dots_state *)op->state)->dots.softmax)
         run_rows_of_links(tape, op, dots_softmax_task);
+    pgcn_i_links_to_columns(tape, op, op->out->grad, op->out->cols);
 }
 
 /* out[i] = scale times the sum over the links of a row, of `exact` or of its transpose, of dx times columns of x. */
@@ -350,7 +361,10 @@ static const pgcn_i_kind dots_kind = {.name = "products along links",
                                       .backward_rows = dots_backward,
                                       .backward_reads_in = true,
                                       .backward_reads_out = true,
-                                      .reach = links_reach};
+                                      .reach = links_reach,
+                                      .reach_back = links_back,
+                                      .backward_gathers_in = true,
+                                      .shares = true};
 
 pgcn_i_value *pgcn_i_op_link_dots(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_dots dots,
                                   pgcn_i_attention attention) {
@@ -431,6 +445,7 @@ static const pgcn_i_kind attend_kind = {.name = "attention",
                                         .backward_reads_in = true,
                                         .backward_reads_second = true,
                                         .reach = links_reach,
+                                        .reach_back = links_back,
                                         .explain = attend_explain,
                                         .explain_reads_second = true};
 

@@ -281,7 +281,7 @@ static float *result_tile(const pgcn_i_tape *tape, const pgcn_i_op *op, int work
 static void dense_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     const pgcn_i_op *op = job->op;
-    int64_t sample = task / job->blocks.count, block = task % job->blocks.count;
+    int64_t sample = job->step + task / job->blocks.count, block = task % job->blocks.count;
     int64_t last = job->first + pgcn_i_block_end(job->blocks, block);
     for (int64_t begin = job->first + pgcn_i_block_begin(job->blocks, block); begin < last;
          begin += PGCN_BLOCK_ROWS) {
@@ -292,6 +292,7 @@ static void dense_forward_task(void *context, int64_t task, int worker) {
             pgcn_i_place_rows(job->tape, op->out, rows, worker, result_tile(job->tape, op, worker));
         dense_product(job->tape, op, x, y, rows.count);
         pgcn_i_write_rows(job->tape, op->out, rows, y);
+        if (worker == 0) pgcn_i_share_progress(job->tape);
     }
 }
 
@@ -349,10 +350,11 @@ static void dense_listed_task(void *context, int64_t task, int worker) {
         pack_rows(job->tape, op, rows, block.end, x);
         dense_product(job->tape, op, x, y, rows.count);
         pgcn_i_write_rows(job->tape, op->out, rows, y);
+        if (worker == 0) pgcn_i_share_progress(job->tape);
     }
 }
 
-static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+static void dense_all(pgcn_i_tape *tape, pgcn_i_op *op) {
     if (op->live_out || tape->part) {
         pgcn_i_run_own(tape, op, pgcn_i_runs_of(tape, op->rows, op->live_out), 0, dense_listed_task,
                        false);
@@ -364,6 +366,30 @@ static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
                       .first = own.begin,
                       .blocks = pgcn_i_blocks_of(own.stop - own.begin)};
     pgcn_i_parallel(tape->pool, job.blocks.count * state_of(op)->samples, dense_forward_task, &job);
+}
+
+/* The rows of some groups, in one sample. */
+static void dense_slice(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_slice slice) {
+    if (op->live_out || tape->part) {
+        pgcn_i_run_own(tape, op, slice.runs, 0, dense_listed_task, false);
+        return;
+    }
+    pgcn_i_job job = {.tape = tape,
+                      .op = op,
+                      .step = slice.sample,
+                      .first = slice.runs.first - slice.sample * state_of(op)->input->n,
+                      .blocks = slice.runs.blocks};
+    pgcn_i_parallel(tape->pool, job.blocks.count, dense_forward_task, &job);
+}
+
+static void dense_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
+    const pgcn_i_loop loop = {PGCN_I_FORWARD, op->index, op->index};
+    const int64_t steps = pgcn_i_share_ahead(tape, loop, op->live_out);
+    for (int64_t i = 0; i < steps; i++) {
+        dense_slice(tape, op, pgcn_i_share_slice(tape, op->live_out, i));
+        pgcn_i_share_made(tape, i + 1);
+    }
+    if (steps == 0) dense_all(tape, op);
 }
 
 /* The features of a tile of the backward pass after dropout. */

@@ -95,7 +95,7 @@ static pgcn_i_path_args path_args(const pgcn_i_tape *tape, const pgcn_i_op *op, 
                               .prefetch = pgcn_i_is_far(op->in[0])};
 }
 
-static pgcn_i_reach visited(const pgcn_i_op *op) {
+pgcn_i_reach pgcn_i_path_visited(const pgcn_i_op *op) {
     const pgcn_i_visits *visits = op->transition->visits;
     return (pgcn_i_reach){.hop = visits->hop,
                           .hops = visits->k - 1,
@@ -103,7 +103,7 @@ static pgcn_i_reach visited(const pgcn_i_op *op) {
                           .others = visits->division ? pgcn_i_numbered(&visits->others) : NULL};
 }
 
-static pgcn_i_reach visitors(const pgcn_i_op *op) {
+pgcn_i_reach pgcn_i_path_visitors(const pgcn_i_op *op) {
     const pgcn_i_visits *visits = op->transition->visits;
     return (pgcn_i_reach){.hop = visits->hop_t,
                           .hops = visits->k - 1,
@@ -131,7 +131,7 @@ static void to_bf16(pgcn_i_tape *tape, pgcn_i_op *op, int step) {
     const pgcn_i_live *live = step == 0 ? op->live_in : op->live_out;
     int64_t rows = step == 0 ? op->used[0] : op->out->rows;
     pgcn_i_job job = {.tape = tape, .op = op, .step = step, .first = rows};
-    pgcn_i_reach reach = step == 0 ? visited(op) : visitors(op);
+    pgcn_i_reach reach = step == 0 ? pgcn_i_path_visited(op) : pgcn_i_path_visitors(op);
     if (!tape->bf16) return;
     if (tape->divided && !reach.others) { /* lists of live rows have those of this rank alone */
         live = NULL;
@@ -626,8 +626,8 @@ void pgcn_i_path_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoin
 
 #define SAMPLED                                                                                    \
     .needs = PGCN_I_NEEDS_VISITED, .state_bytes = sizeof(pgcn_i_path_state),                       \
-    .refresh = pgcn_i_path_kernel, .reach = visited, .reach_back = visitors, .shares = true,       \
-    .explain = pgcn_i_path_explain
+    .refresh = pgcn_i_path_kernel, .reach = pgcn_i_path_visited,                                   \
+    .reach_back = pgcn_i_path_visitors, .shares = true, .explain = pgcn_i_path_explain
 #define SAMPLED_BACKWARD                                                                           \
     .backward_all = sampled_backward_all, .backward_rows = sampled_backward,                       \
     .backward_done = pgcn_i_path_kernel_gradient, .backward_reads_in = true,                       \

@@ -6,7 +6,8 @@
  *
  * Tiles of 64 rows are gathered and multiplied while they are in the cache. The residual, the
  * factor (1 - alpha) in W and the set-up are those of ops_path.c, which chooses
- * one of the two kinds at the end of this file. */
+ * one of the two kinds at the end of this file. Of several ranks each has the tiles of its own rows, and fetches what
+ * they gather. */
 #include "nn/ops.h"
 
 static const float *weight_of(const pgcn_i_op *op, int hop) {
@@ -65,6 +66,10 @@ static void sum_kernel_gradient(pgcn_i_tape *tape, pgcn_i_op *op) {
 
 /* ---- sampled ------------------------------------------------------------------------------- */
 
+static void sampled_forward_all(pgcn_i_tape *tape, pgcn_i_op *op) {
+    pgcn_i_share_fetch_along(tape, op, pgcn_i_path_visited(op), op->in[0]->data);
+}
+
 /* All rows: the full kernel does not leave any out, see live.c. */
 static void sampled_forward(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, int worker) {
     int64_t c = op->out->cols, begin = rows.first, end = rows.first + rows.count;
@@ -106,15 +111,15 @@ static void sampled_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t 
     }
 }
 
-static void sampled_backward_task(void *context, int64_t group, int worker) {
+static void sampled_backward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     for (int sample = 0; sample < job->tape->samples; sample++)
-        for_tiles(job, sample * job->blocks.rows, group, worker, sampled_backward_tile);
+        for_tiles(job, sample * job->blocks.rows, job->first + task, worker, sampled_backward_tile);
 }
 
 static void sampled_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    pgcn_i_run(tape, op, groups, groups.count, 0, sampled_backward_task);
+    pgcn_i_share_fetch_along(tape, op, pgcn_i_path_visitors(op), op->out->grad);
+    pgcn_i_run_groups(tape, op, op->out->rows, 0, sampled_backward_task, false);
     sum_kernel_gradient(tape, op);
 }
 
@@ -147,17 +152,27 @@ static void exact_forward_tile(const pgcn_i_job *job, int64_t stack, int64_t beg
         pgcn_i_path_residual(job->tape, op, stack + begin, stack + end);
 }
 
+/* A block of this process's rows of one sample, or of all samples: then it may end in the next one. */
 static void exact_forward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
-    for_tiles(job, task / job->blocks.count * job->op->transition->n, task % job->blocks.count,
-              worker, exact_forward_tile);
+    const int64_t n = job->op->transition->n;
+    const pgcn_i_range rows = pgcn_i_runs_range(&job->runs, task);
+    for (int64_t row = rows.begin, end; row < rows.end; row = end) {
+        int64_t stack = row / n * n;
+        end = row + PGCN_BLOCK_ROWS < rows.end ? row + PGCN_BLOCK_ROWS : rows.end;
+        if (end > stack + n) end = stack + n;
+        exact_forward_tile(job, stack, row - stack, end - stack, 0, worker);
+    }
 }
 
 static void exact_forward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks blocks = pgcn_i_blocks_of(op->transition->n);
-    for (int pass = 0; pass < pgcn_i_path_of(op)->conv.k; pass++)
-        pgcn_i_run(tape, op, blocks, blocks.count * op->transition->samples, pass,
-                   exact_forward_task);
+    const pgcn_i_runs runs = pgcn_i_runs_of(tape, op->out->rows, NULL);
+    for (int pass = 0; pass < pgcn_i_path_of(op)->conv.k; pass++) {
+        if (pass > 0)
+            pgcn_i_share_fetch(tape, op, op->transition->exact, horner_target(tape, op, pass - 1),
+                               op->out->cols, op->out->cols);
+        pgcn_i_run_own(tape, op, runs, pass, exact_forward_task, false);
+    }
 }
 
 /* Pass i:  q_i = T^T q_{i-1}, q_0 = g. */
@@ -179,16 +194,20 @@ static void exact_backward_tile(const pgcn_i_job *job, int64_t stack, int64_t be
                   stack == 0 && begin == pgcn_i_block_begin(job->blocks, group));
 }
 
-static void exact_backward_task(void *context, int64_t group, int worker) {
+static void exact_backward_task(void *context, int64_t task, int worker) {
     const pgcn_i_job *job = context;
     for (int sample = 0; sample < job->op->transition->samples; sample++)
-        for_tiles(job, sample * job->op->transition->n, group, worker, exact_backward_tile);
+        for_tiles(job, sample * job->op->transition->n, job->first + task, worker,
+                  exact_backward_tile);
 }
 
 static void exact_backward(pgcn_i_tape *tape, pgcn_i_op *op) {
-    pgcn_i_blocks groups = pgcn_i_groups(tape, op->out);
-    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++)
-        pgcn_i_run(tape, op, groups, groups.count, i, exact_backward_task);
+    for (int i = 0; i < pgcn_i_path_of(op)->conv.k; i++) {
+        if (i > 0)
+            pgcn_i_share_fetch(tape, op, op->transition->exact_t,
+                               pgcn_i_path_power(tape, op, i - 1), op->out->cols, op->out->cols);
+        pgcn_i_run_groups(tape, op, op->out->rows, i, exact_backward_task, false);
+    }
     sum_kernel_gradient(tape, op);
 }
 
@@ -197,9 +216,11 @@ const pgcn_i_kind pgcn_i_full_sampled = {.name = "full path convolution",
                                          .needs = PGCN_I_NEEDS_ALL,
                                          .state_bytes = sizeof(pgcn_i_path_state),
                                          .refresh = pgcn_i_path_kernel,
+                                         .forward_all = sampled_forward_all,
                                          .forward_rows = sampled_forward,
                                          .backward_all = sampled_backward,
                                          .backward_reads_in = true,
+                                         .shares = true,
                                          .explain = pgcn_i_path_explain};
 const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .needs = PGCN_I_NEEDS_ALL,
@@ -209,6 +230,7 @@ const pgcn_i_kind pgcn_i_full_exact = {.name = "exact full path convolution",
                                        .backward_all = exact_backward,
                                        .backward_reads_in = true,
                                        .uses_power = true,
+                                       .shares = true,
                                        .explain = pgcn_i_path_explain};
 
 void pgcn_i_path_full_scratch(pgcn_i_tape *tape, const pgcn_i_op *op) {

@@ -13,8 +13,10 @@
  * a part of a graph each level has its own, and rows move when a loop wants them by another N (`align`).
  *
  * What is fetched before a loop: the rows that its own rows lead to, along the lists that the kind of the operation
- * names (`reach`, `reach_back`); halo.c does it. An operation that knows nothing of ranks (no `shares`) is run by every
- * rank for all rows, after all have been gathered; so are backward passes along links that have values of their own.
+ * names (`reach`, `reach_back`); halo.c finds and travel.c brings them, while they are made if the loop before makes them
+ * (pgcn_i_share_ahead). Values of links belong to the ranks of their rows, and go to those of their columns and back
+ * (links.c). An operation that knows nothing of ranks (no `shares`) is run by every rank for all rows, after all have been
+ * gathered; so are, in a part of a graph, backward passes along links that have values.
  *
  * A failure here is one of the ranks (pgcn_i_comm_fail): the step goes on with whatever is there and is then given up. */
 #include "nn/share.h"
@@ -28,11 +30,14 @@ pgcn_status pgcn_i_share_new(pgcn_i_comm *comm, pgcn_i_share **out) {
     pgcn_i_share *share = pgcn_i_alloc(1, sizeof *share);
     if (!share) return PGCN_ERR_MEMORY;
     share->comm = comm;
-    share->time = 1;
+    share->time = share->lists = 1;
     bool fine = (share->message = PGCN_I_ARRAY(&share->arena, pgcn_i_message, 2 * comm->size)) &&
                 (share->count[0] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
                 (share->count[1] = PGCN_I_ARRAY(&share->arena, int64_t, comm->size)) &&
                 (share->bound = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
+    for (int side = 0; side < 2 && fine; side++)
+        fine =
+            (share->links.side[side].first = PGCN_I_ARRAY(&share->arena, int64_t, comm->size + 1));
     for (int i = 0; i < PGCN_PLANS && fine; i++)
         for (int side = 0; side < 2 && fine; side++)
             fine = (share->plan[i].first[side] =
@@ -49,15 +54,27 @@ void pgcn_i_share_free(pgcn_i_share *share) {
         for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->plan[i].row[j]);
         pgcn_i_buffer_free(&share->plan[i].place);
     }
+    for (int side = 0; side < 2; side++) {
+        pgcn_i_buffer_free(&share->links.side[side].link);
+        pgcn_i_buffer_free(&share->links.side[side].row);
+        pgcn_i_buffer_free(&share->links.side[side].before);
+    }
     pgcn_i_buffer_free(&share->flag);
-    pgcn_i_buffer_free(&share->messages);
+    pgcn_i_buffer_free(&share->travel.messages);
     pgcn_i_buffer_free(&share->scratch);
-    for (int j = 0; j < 2; j++) pgcn_i_buffer_free(&share->rows[j]);
+    for (int j = 0; j < 2; j++) {
+        pgcn_i_buffer_free(&share->rows[j]);
+        pgcn_i_buffer_free(&share->travel.buffer[j]);
+    }
     pgcn_i_arena_free(&share->arena);
     pgcn_i_free(share);
 }
 
 void pgcn_i_share_renew(pgcn_i_share *share) {
+    if (share) share->time++, share->lists++;
+}
+
+void pgcn_i_share_renew_live(pgcn_i_share *share) {
     if (share) share->time++;
 }
 
@@ -92,6 +109,12 @@ pgcn_i_own pgcn_i_own_of_rank(const pgcn_i_tape *tape, int64_t rows, int rank) {
     own.begin = group_node(groups, own.first);
     own.stop = group_node(groups, own.end);
     return own;
+}
+
+pgcn_i_range pgcn_i_share_rows(const pgcn_i_tape *tape, int64_t rows, int sample, int rank) {
+    const pgcn_i_own own = pgcn_i_own_of_rank(tape, rows, rank);
+    const int64_t first = sample * own.groups.rows;
+    return (pgcn_i_range){first + own.begin, first + own.stop};
 }
 
 pgcn_i_own pgcn_i_own_of(const pgcn_i_tape *tape, int64_t rows) {
@@ -173,6 +196,13 @@ void pgcn_i_share_whole(pgcn_i_tape *tape, pgcn_i_value *value) {
     if (tape->share) gather_data(tape, value);
 }
 
+void pgcn_i_share_see_all(pgcn_i_tape *tape, pgcn_i_value *value) {
+    const int64_t held = value->held_data;
+    if (!tape->share || tape->replicated) return;
+    gather_data(tape, value);
+    value->held_data = held;
+}
+
 void pgcn_i_share_to_first(pgcn_i_tape *tape, pgcn_i_value *value) {
     pgcn_i_share *share = tape->share;
     const int64_t *bound = share->bound;
@@ -200,6 +230,22 @@ void pgcn_i_share_numbers(const pgcn_i_tape *tape, int64_t rows, double *number,
                                share->comm->size) *
             each * (int64_t)sizeof *number;
     pgcn_i_comm_gather(share->comm, number, share->bound);
+}
+
+pgcn_i_range pgcn_i_share_blocks(const pgcn_i_tape *tape, int64_t count) {
+    if (!tape->share || tape->replicated) return (pgcn_i_range){0, count};
+    const pgcn_i_comm *comm = tape->share->comm;
+    return (pgcn_i_range){pgcn_i_first_group(count, comm->rank, comm->size),
+                          pgcn_i_first_group(count, comm->rank + 1, comm->size)};
+}
+
+void pgcn_i_share_join(pgcn_i_tape *tape, void *array, int64_t bytes, pgcn_i_blocks blocks) {
+    pgcn_i_share *share = tape->share;
+    if (!share || tape->replicated) return;
+    for (int r = 0; r <= share->comm->size; r++)
+        share->bound[r] =
+            bytes * group_node(blocks, pgcn_i_first_group(blocks.count, r, share->comm->size));
+    pgcn_i_comm_gather(share->comm, array, share->bound);
 }
 
 /* The flags of a rank's rows go to it from all others, and then from it to all. */
@@ -244,30 +290,51 @@ void pgcn_i_share_relay(pgcn_i_tape *tape, float *data, int64_t count, int64_t c
 
 /* ---- the same rows by another division -------------------------------------------------------------- */
 
-static pgcn_i_range both(pgcn_i_own a, pgcn_i_own b, int64_t most) {
-    int64_t begin = a.begin > b.begin ? a.begin : b.begin, end = a.stop < b.stop ? a.stop : b.stop;
-    if (end > most) end = most;
+static pgcn_i_range both(pgcn_i_range a, pgcn_i_range b) {
+    int64_t begin = a.begin > b.begin ? a.begin : b.begin, end = a.end < b.end ? a.end : b.end;
     return (pgcn_i_range){begin, end > begin ? end : begin};
 }
 
-/* Rows that are divided by `from` rows, to whom they belong by `to` rows. Of a part of a graph: samples are not stacked. */
-static void move(pgcn_i_tape *tape, float *array, int64_t cols, int64_t from, int64_t to) {
+void pgcn_i_share_ranges(pgcn_i_tape *tape, float *array, int64_t cols, pgcn_i_range_of have,
+                         pgcn_i_range_of want, const void *context) {
     pgcn_i_comm *comm = tape->share->comm;
     pgcn_i_message *message = tape->share->message;
-    int64_t most = from < to ? from : to, bytes = cols * (int64_t)sizeof *array;
+    const int64_t bytes = cols * (int64_t)sizeof *array;
     int count = 0;
     for (int r = 0; r < comm->size; r++) {
         if (r == comm->rank) continue;
-        pgcn_i_range give =
-            both(pgcn_i_own_of_rank(tape, from, comm->rank), pgcn_i_own_of_rank(tape, to, r), most);
-        pgcn_i_range get =
-            both(pgcn_i_own_of_rank(tape, to, comm->rank), pgcn_i_own_of_rank(tape, from, r), most);
+        pgcn_i_range give = both(have(context, comm->rank), want(context, r));
+        pgcn_i_range get = both(want(context, comm->rank), have(context, r));
         message[count++] =
             (pgcn_i_message){r, true, array + give.begin * cols, (give.end - give.begin) * bytes};
         message[count++] =
             (pgcn_i_message){r, false, array + get.begin * cols, (get.end - get.begin) * bytes};
     }
     pgcn_i_comm_exchange(comm, message, count);
+}
+
+typedef struct two_divisions {
+    const pgcn_i_tape *tape;
+    int64_t from, to;
+} two_divisions;
+
+static pgcn_i_range rows_by(const two_divisions *of, int64_t rows, int rank) {
+    return both(pgcn_i_share_rows(of->tape, rows, 0, rank),
+                (pgcn_i_range){0, of->from < of->to ? of->from : of->to});
+}
+static pgcn_i_range rows_before(const void *context, int rank) {
+    const two_divisions *of = context;
+    return rows_by(of, of->from, rank);
+}
+static pgcn_i_range rows_after(const void *context, int rank) {
+    const two_divisions *of = context;
+    return rows_by(of, of->to, rank);
+}
+
+/* Rows that are divided by `from` rows, to whom they belong by `to` rows. Of a part of a graph: samples are not stacked. */
+static void move(pgcn_i_tape *tape, float *array, int64_t cols, int64_t from, int64_t to) {
+    const two_divisions of = {tape, from, to};
+    pgcn_i_share_ranges(tape, array, cols, rows_before, rows_after, &of);
 }
 
 /* Data that a loop over `rows` rows reads, row by row. */
@@ -305,14 +372,27 @@ static int64_t rows_of_sample(const pgcn_i_tape *tape, int64_t n) {
 void pgcn_i_share_fetch(pgcn_i_tape *tape, const pgcn_i_op *op, const pgcn_i_csr *along,
                         float *array, int64_t stride, int64_t cols) {
     if (!tape->share || tape->replicated) return;
-    pgcn_i_halo_fetch(tape,
-                      (pgcn_i_want){.hop = along,
-                                    .hops = 1,
-                                    .n = op->transition->n,
-                                    .others = op->transition->others,
-                                    .rows = op->out->rows,
-                                    .held = op->out->rows},
-                      array, stride, cols);
+    pgcn_i_travel_fetch(tape,
+                        (pgcn_i_want){.hop = along,
+                                      .hops = 1,
+                                      .n = op->transition->n,
+                                      .others = op->transition->others,
+                                      .rows = op->out->rows,
+                                      .held = op->out->rows},
+                        array, stride, cols);
+}
+
+void pgcn_i_share_fetch_along(pgcn_i_tape *tape, const pgcn_i_op *op, pgcn_i_reach reach,
+                              float *array) {
+    if (!tape->share || tape->replicated) return;
+    pgcn_i_travel_fetch(tape,
+                        (pgcn_i_want){.hop = reach.hop,
+                                      .hops = reach.hops,
+                                      .n = reach.n,
+                                      .others = reach.others,
+                                      .rows = op->out->rows,
+                                      .held = op->out->rows},
+                        array, op->out->cols, op->out->cols);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------------- */
@@ -351,7 +431,7 @@ bool pgcn_i_share_divides(const pgcn_i_tape *tape) {
         const pgcn_i_kind *kind = op->kind;
         bool visits = kind->needs == PGCN_I_NEEDS_VISITED;
         bool back = tape->with_grad && (kind->backward_all || kind->backward_rows);
-        if (replicates(tape, op) || has_links(op)) return false;
+        if (replicates(tape, op) || (tape->part && has_links(op))) return false;
         bool reads_lists = op->transition && kind->needs != PGCN_I_NEEDS_NOTHING;
         if (reads_lists && !kind->reach && !kind->shares) return false;
         if (visits && back && !(kind->reach_back && kind->backward_rows)) return false;
@@ -378,7 +458,7 @@ void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
         gather_data(tape, x);
         gather_data(tape, op->in[1]);
     } else if (op->kind->needs == PGCN_I_NEEDS_VISITED) {
-        pgcn_i_halo_fetch(tape, visited_by(tape, op), x->data, x->cols, x->cols);
+        pgcn_i_travel_fetch(tape, visited_by(tape, op), x->data, x->cols, x->cols);
     } else {
         align_data(tape, x, op->rows);
     }
@@ -389,7 +469,10 @@ void pgcn_i_share_forward(pgcn_i_tape *tape, pgcn_i_loop loop) {
 void pgcn_i_share_forward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
     const pgcn_i_op *op = &tape->op[loop.first];
     bool all = replicates(tape, op) && !op->kind->forward_rows;
-    for (int i = loop.first; i <= loop.last; i++) tape->op[i].out->held_data = all ? 0 : op->rows;
+    for (int i = loop.first; i <= loop.last; i++) {
+        tape->op[i].out->held_data = all ? 0 : op->rows;
+        tape->op[i].out->data_by_columns = false;
+    }
 }
 
 /* All rows of whatever the operations of a chain read or add to. */
@@ -426,32 +509,38 @@ static void copy_flags(const pgcn_i_want *of, uint8_t *flag) {
             flag[others->from + first + i] = flag[first + others->row[i]];
 }
 
-static void fetch_gradients(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
+/* Gradients that a loop over `rows` rows gathers. */
+static pgcn_i_want visitors_of(const pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
     pgcn_i_reach reach = op->kind->reach_back(op);
-    pgcn_i_want of = {.hop = reach.hop,
-                      .hops = reach.hops,
-                      .n = rows_of_sample(tape, reach.n),
-                      .others = reach.others,
-                      .from = op->live_in,
-                      .has = pgcn_i_has_gradient(tape, op),
-                      .rows = rows,
-                      .held = op->out->held_grad};
+    return (pgcn_i_want){.hop = reach.hop,
+                         .hops = reach.hops,
+                         .n = rows_of_sample(tape, reach.n),
+                         .others = reach.others,
+                         .from = op->live_in,
+                         .has = pgcn_i_has_gradient(tape, op),
+                         .rows = rows,
+                         .held = op->out->held_grad};
+}
+
+static void fetch_gradients(pgcn_i_tape *tape, const pgcn_i_op *op, int64_t rows) {
+    pgcn_i_want of = visitors_of(tape, op, rows);
     if (of.others && op->live_out) copy_flags(&of, op->live_out->flag);
-    pgcn_i_halo_fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
+    if (op->out->space != PGCN_I_LINKS)
+        pgcn_i_travel_fetch(tape, of, op->out->grad, op->out->cols, op->out->cols);
+    if (has_links(op)) pgcn_i_links_before(tape, op);
     of.has = NULL;
     of.held = op->in[0] ? op->in[0]->held_data : 0;
     if (op->kind->backward_gathers_in)
-        pgcn_i_halo_fetch(tape, of, op->in[0]->data, op->in[0]->cols, op->in[0]->cols);
+        pgcn_i_travel_fetch(tape, of, op->in[0]->data, op->in[0]->cols, op->in[0]->cols);
 }
 
 static bool chain_replicates(const pgcn_i_tape *tape, const pgcn_i_op *top) {
-    return top->kind->backward_rows ? has_links(top) : replicates(tape, top);
+    return top->kind->backward_rows ? tape->part && has_links(top) : replicates(tape, top);
 }
 
-/* By which the rows of a loop of the backward pass are divided. */
+/* By which the rows of a loop of the backward pass are divided: those whose gradient it makes. */
 static int64_t backward_rows(const pgcn_i_tape *tape, pgcn_i_loop loop) {
-    const pgcn_i_op *top = &tape->op[loop.last];
-    return top->kind->backward_rows ? pgcn_i_chain_rows(&tape->op[loop.first]) : top->rows;
+    return pgcn_i_chain_rows(&tape->op[loop.first]);
 }
 
 void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {
@@ -466,7 +555,7 @@ void pgcn_i_share_backward(pgcn_i_tape *tape, pgcn_i_loop loop) {
     if (top->kind->backward_rows && top->kind->needs == PGCN_I_NEEDS_VISITED)
         fetch_gradients(tape, top, rows);
     else
-        align_grad(tape, top->out, rows);
+        align_grad(tape, top->out, top->kind->backward_rows ? rows : top->rows);
 }
 
 void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
@@ -478,15 +567,62 @@ void pgcn_i_share_backward_done(pgcn_i_tape *tape, pgcn_i_loop loop) {
             bool written = op->in[j] && (j == 1 || op->in[j]->shared || i == loop.first);
             if (written && all) op->in[j]->held_grad = 0;
             if (written && !all) keep_grad(tape, op->in[j], rows, op->add_in[j]);
+            if (j == 1 && has_links(op) && !all) pgcn_i_links_after(op);
         }
+}
+
+/* ---- while rows are made ------------------------------------------------------------------------------ */
+
+/* The operation that a loop begins with. */
+static const pgcn_i_op *opener(const pgcn_i_tape *tape, pgcn_i_loop loop) {
+    return &tape->op[loop.pass == PGCN_I_BACKWARD ? loop.last : loop.first];
+}
+
+/* The next loop of the same pass that reads more than its own rows; NULL: there is none. */
+static const pgcn_i_loop *next_gathering(const pgcn_i_tape *tape, pgcn_i_loop loop) {
+    const pgcn_i_loop *at = tape->loop, *end = tape->loop + tape->loops;
+    while (at < end && !(at->pass == loop.pass && at->first == loop.first)) at++;
+    for (at++; at < end && at->pass == loop.pass; at++)
+        if (opener(tape, *at)->kind->needs != PGCN_I_NEEDS_ROW) return at;
+    return NULL;
+}
+
+/* What is fetched of a value that a loop has just made lands behind the rows of all ranks, or where their owner has them.
+ * From the loop that makes it on, the planner gives this memory to nobody else; what the value goes over is read by this
+ * loop's own rows alone. */
+int64_t pgcn_i_share_ahead(pgcn_i_tape *tape, pgcn_i_loop loop, const pgcn_i_live *live) {
+    if (!tape->share || tape->replicated || tape->recomputed || tape->may_stop) return 0;
+    if (live && tape->samples > 1) return 0; /* a list has all samples of a group side by side */
+    const pgcn_i_loop *next = next_gathering(tape, loop);
+    const pgcn_i_op *reader = next ? opener(tape, *next) : NULL;
+    if (!reader || reader->kind->needs != PGCN_I_NEEDS_VISITED) return 0;
+    const bool back = loop.pass == PGCN_I_BACKWARD;
+    pgcn_i_value *made = back ? reader->out : reader->in[0];
+    if (made->space != PGCN_I_NODES) return 0;
+    if (!back) {
+        bool here = made->maker >= loop.first && made->maker <= loop.last;
+        if (!here || replicates(tape, reader) || !made->data) return 0;
+        made->held_data = tape->op[loop.first].rows;
+        return pgcn_i_travel_ahead(tape, visited_by(tape, reader), made->data, made->cols, false);
+    }
+    bool here = tape->op[loop.first].in[0] == made && !made->shared;
+    if (!here || !reader->kind->backward_rows || chain_replicates(tape, reader) || !made->grad)
+        return 0;
+    made->held_grad = backward_rows(tape, loop);
+    return pgcn_i_travel_ahead(tape, visitors_of(tape, reader, backward_rows(tape, *next)),
+                               made->grad, made->cols, true);
 }
 
 /* ---- what it takes ------------------------------------------------------------------------------------ */
 
 int64_t pgcn_i_share_messages(const pgcn_i_share *share) {
     int64_t bytes = share->arena.bytes + share->flag.capacity + share->scratch.capacity +
-                    share->messages.capacity;
-    for (int side = 0; side < 2; side++) bytes += share->rows[side].capacity;
+                    share->travel.messages.capacity;
+    for (int side = 0; side < 2; side++) {
+        const pgcn_i_link_side *links = &share->links.side[side];
+        bytes += share->rows[side].capacity + share->travel.buffer[side].capacity +
+                 links->link.capacity + links->row.capacity + links->before.capacity;
+    }
     for (int i = 0; i < PGCN_PLANS; i++)
         bytes += share->plan[i].row[PGCN_GET].capacity + share->plan[i].row[PGCN_GIVE].capacity +
                  share->plan[i].place.capacity;
@@ -505,11 +641,13 @@ static int by_address(const void *a, const void *b) {
 /* This rank's rows of an array, one stretch for each sample. */
 static int64_t add_stretches(const pgcn_i_tape *tape, const pgcn_i_value *value, const float *array,
                              stretch *to) {
-    if (!array || value->space != PGCN_I_NODES) return 0;
-    const pgcn_i_own own = pgcn_i_own_of(tape, value->rows);
+    if (!array || value->space == PGCN_I_GRAPHS) return 0;
+    const pgcn_i_op *maker = &tape->op[value->maker];
+    const pgcn_i_own own = pgcn_i_own_of(tape, maker->rows);
     for (int64_t s = 0; s < tape->samples; s++) {
-        const float *first = array + s * own.groups.rows * value->cols;
-        to[s] = (stretch){first + own.begin * value->cols, first + own.stop * value->cols};
+        const float *first = array + s * place_of(maker, own.groups.rows) * value->cols;
+        to[s] = (stretch){first + place_of(maker, own.begin) * value->cols,
+                          first + place_of(maker, own.stop) * value->cols};
     }
     return tape->samples;
 }

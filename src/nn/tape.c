@@ -234,6 +234,7 @@ static void stage_task(void *context, int64_t task, int worker) {
         for (int i = job->first; i <= job->last; i++)
             if (runs(job->tape, &op[i])) stage_tile(job, &op[i], rows, worker);
         leave_tile(job, op[job->last].out, rows, worker);
+        if (worker == 0) pgcn_i_share_progress(job->tape);
     }
 }
 
@@ -247,8 +248,14 @@ static void refresh_task(void *context, int64_t task, int worker) {
 static void run_rows(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
     const pgcn_i_op *op = &tape->op[loop.first];
     const pgcn_i_live *live = stage_live(op);
+    const int64_t steps = pgcn_i_share_ahead(tape, loop, live);
     stage_job job = {tape, loop.first, loop.last, live, pgcn_i_runs_of(tape, op->rows, live), bad};
-    pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), stage_task, &job);
+    for (int64_t i = 0; i < steps; i++) {
+        job.runs = pgcn_i_share_slice(tape, live, i).runs;
+        pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), stage_task, &job);
+        pgcn_i_share_made(tape, i + 1);
+    }
+    if (steps == 0) pgcn_i_parallel(tape->pool, pgcn_i_runs_tasks(&job.runs), stage_task, &job);
 }
 
 static void run_stage(pgcn_i_tape *tape, pgcn_i_loop loop, int *bad) {
@@ -285,18 +292,22 @@ bool pgcn_i_is_finite(const pgcn_i_value *value) {
 /* What the operations of a loop write is all there when the loop is done: see plan.c. */
 bool pgcn_i_tape_watch(pgcn_i_tape *tape, bool (*see)(void *context, const pgcn_i_op *op),
                        void *context) {
+    bool goes_on = true;
+    tape->may_stop = true;
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
-    for (int i = 0; i < tape->backward_first; i++) {
+    for (int i = 0; i < tape->backward_first && goes_on; i++) {
         run_stage(tape, tape->loop[i], NULL);
-        for (int j = tape->loop[i].first; j <= tape->loop[i].last; j++)
-            if (!tape->op[j].out->tiled && !see(context, &tape->op[j])) return false;
+        for (int j = tape->loop[i].first; j <= tape->loop[i].last && goes_on; j++)
+            goes_on = tape->op[j].out->tiled || see(context, &tape->op[j]);
     }
-    return true;
+    tape->may_stop = false;
+    return goes_on;
 }
 
 /* Rows are looked at while they are there, what is not made by rows when its loop is done. */
 const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
     int bad = tape->count;
+    tape->may_stop = true;
     pgcn_i_parallel_light(tape->pool, tape->params->total, tape->count, refresh_task, tape);
     for (int i = 0; i < tape->backward_first && bad == tape->count; i++) {
         run_stage(tape, tape->loop[i], &bad);
@@ -304,6 +315,7 @@ const pgcn_i_op *pgcn_i_tape_first_bad(pgcn_i_tape *tape) {
             if (!is_made_by_rows(&tape->op[j]) && !pgcn_i_is_finite(tape->op[j].out))
                 note_first(&bad, j);
     }
+    tape->may_stop = false;
     return bad < tape->count ? &tape->op[bad] : NULL;
 }
 
@@ -405,8 +417,10 @@ static void chain_tile(const chain_job *job, int64_t group, pgcn_i_rows rows, in
 /* The rows begin .. end-1, or these places of the list of live rows. */
 static void chain_rows(const chain_job *job, int64_t group, int64_t begin, int64_t end,
                        int worker) {
-    for (; begin < end; begin += PGCN_BLOCK_ROWS)
+    for (; begin < end; begin += PGCN_BLOCK_ROWS) {
         chain_tile(job, group, tile_rows(job->live, begin, end), worker);
+        if (worker == 0) pgcn_i_share_progress(job->tape);
+    }
 }
 
 /* A group: all samples of its nodes, or the current one where all rows are live. */
@@ -504,11 +518,22 @@ static void run_chain(pgcn_i_tape *tape, int top, int end, const pgcn_i_closer *
                      .closer = closer,
                      .own = pgcn_i_own_of(tape, pgcn_i_chain_rows(below)),
                      .live = chain_live(&tape->op[top])};
+    const pgcn_i_own own = job.own;
+    const int64_t steps =
+        pgcn_i_share_ahead(tape, (pgcn_i_loop){PGCN_I_BACKWARD, end, top}, job.live);
     job.floats = below->partial_first + below->partial_floats;
+    for (int64_t i = 0; i < steps; i++) {
+        const pgcn_i_slice slice = pgcn_i_share_slice(tape, job.live, i);
+        job.sample = slice.sample;
+        job.own.first = slice.first;
+        pgcn_i_parallel(tape->pool, slice.end - slice.first, chain_task, &job);
+        pgcn_i_share_made(tape, i + 1);
+    }
     /* One sample after the other, so that its gradients and lists stay in the cache of a core. */
-    for (int samples = job.live ? 1 : tape->samples; job.sample < samples; job.sample++)
-        pgcn_i_parallel(tape->pool, job.own.end - job.own.first, chain_task, &job);
-    sum_partials(tape, top, end, job.own);
+    for (int samples = job.live ? 1 : tape->samples; steps == 0 && job.sample < samples;
+         job.sample++)
+        pgcn_i_parallel(tape->pool, own.end - own.first, chain_task, &job);
+    sum_partials(tape, top, end, own);
     for (int i = top; i >= end; i--)
         if (tape->op[i].kind->backward_done) tape->op[i].kind->backward_done(tape, &tape->op[i]);
 }

@@ -113,11 +113,17 @@ static pgcn_status begin_files(const pgcn_i_session *s) {
 
 /* What stays in memory where arrays are files: what the data set has for every node, and the channels that exact forms
  * gather from. Less than that cannot do. */
+static bool files_fit(const pgcn_i_session *s) {
+    return s->data->from.before + s->data->from.arena.bytes +
+               pgcn_i_runner_packed_bytes(s->data->graph->n) <=
+           s->data->from.memory;
+}
+
 static pgcn_status check_files(const pgcn_i_session *s) {
     const int64_t program = s->data->from.before, nodes = s->data->from.arena.bytes;
     const int64_t packed = pgcn_i_runner_packed_bytes(s->data->graph->n);
     char text[5][32];
-    if (program + nodes + packed <= s->data->from.memory) return PGCN_OK;
+    if (files_fit(s)) return PGCN_OK;
     pgcn_format_bytes(s->data->from.memory, text[0]);
     pgcn_format_bytes(program + nodes + packed, text[1]);
     pgcn_format_bytes(program, text[2]);
@@ -212,11 +218,14 @@ static pgcn_status find_block(pgcn_i_session *s, pgcn_node *room, tried *t) {
     if (t->far)
         return pgcn_i_fail(PGCN_ERR_MEMORY,
                            "the neighbours of a node of data set %s, %d steps away, take more than "
-                           "the bound of memory (--memory)",
+                           "the bound of memory; raise it (--memory)",
                            s->data->name, s->levels);
     if (!pgcn_i_needs_fit(&t->need, s->data))
         return pgcn_i_needs_fail(&t->need, s->data, "predicting",
-                                 "predict some of its nodes (--nodes)");
+                                 s->config.walk != PGCN_WALK_NODE2VEC && files_fit(s)
+                                     ? ", or predict without draws (--inference deterministic), "
+                                       "with large arrays in files"
+                                     : "");
     while (may_double(s, *t)) {
         tried larger = *t;
         int64_t block = 2 * s->block < s->purpose.most ? 2 * s->block : s->purpose.most;

@@ -222,6 +222,7 @@ void pgcn_i_cluster_state(pgcn_trainer *trainer) {
 void pgcn_i_cluster_step_begin(pgcn_i_cluster *cluster) {
     cluster->received_before = ranks()->received;
     cluster->rounds_before = ranks()->rounds;
+    cluster->waited_before = ranks()->waited;
 }
 void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
     const pgcn_i_rounds *now = &ranks()->rounds, *before = &cluster->rounds_before;
@@ -229,6 +230,7 @@ void pgcn_i_cluster_step_end(pgcn_i_cluster *cluster) {
     cluster->rounds.exchanges += now->exchanges - before->exchanges;
     cluster->rounds.relays += now->relays - before->relays;
     cluster->rounds.relayed += now->relayed - before->relayed;
+    cluster->waited += ranks()->waited - cluster->waited_before;
     cluster->steps++;
 }
 
@@ -239,7 +241,9 @@ static void add_views(const pgcn_i_views *views, pgcn_rank_memory *m) {
         m->walks += pgcn_i_visits_resident(views->visits[l], &numbers);
         m->structure += numbers;
     }
-    if (views->nodes) m->walks += pgcn_i_nodes_resident(views->nodes);
+    if (!views->nodes) return;
+    m->walks += pgcn_i_nodes_resident(views->nodes);
+    m->features += pgcn_i_nodes_features_resident(views->nodes);
 }
 
 /* Both tapes have one memory for values. */
@@ -311,6 +315,7 @@ pgcn_status pgcn_trainer_traffic(const pgcn_trainer *trainer, pgcn_traffic *out)
     out->exchanges_step = cluster->rounds.exchanges / steps;
     out->sums_step = cluster->rounds.relays / steps;
     out->sums_bytes_step = cluster->rounds.relayed / steps;
+    out->waited_step_ms = 1e3 * cluster->waited / (double)steps;
     return pgcn_i_comm_status(ranks());
 }
 

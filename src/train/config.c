@@ -548,12 +548,24 @@ pgcn_status pgcn_i_config_check_loaded(const pgcn_config *config) {
     return check_rules(config);
 }
 
+/* Asked before other checks, which would advise settings of clusters; `data` may be NULL. */
+static pgcn_status check_features_on_disk(const pgcn_config *config, const pgcn_dataset *data) {
+    if (!data || !data->x.file || config->batch_by != PGCN_BATCH_CLUSTER) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "the features of data set %s stay on disk, and batch-by cluster makes its "
+                       "parts and evaluates in memory; leave batch-by out, with parts, "
+                       "parts-per-step and parts-by, and set batch to a number of training nodes, "
+                       "such as 1024, or leave the bound of memory out (--memory)",
+                       data->name);
+}
+
 pgcn_status pgcn_config_check_for(const pgcn_config *given, const pgcn_dataset *data) {
     pgcn_config config;
     PGCN_TRY(pgcn_i_config_copy(given, &config));
     PGCN_TRY(check_fields(&config));
     PGCN_TRY(pgcn_i_seed_check(config.seed));
     pgcn_task task = data ? data->task : PGCN_TASK_NONE;
+    PGCN_TRY(check_features_on_disk(&config, data));
     PGCN_TRY(pgcn_i_config_check_used(&(pgcn_i_usage){&config, task, data}));
     return check_rules(&config);
 }

@@ -103,7 +103,7 @@ bool pgcn_trainer_row_reads(const pgcn_trainer *trainer, pgcn_row_reads *out) {
 
 static pgcn_status does_not_fit(const pgcn_trainer *trainer, const pgcn_i_memory_needs *need) {
     return pgcn_i_needs_fail(need, trainer->data, "training on",
-                             "use a smaller batch, fewer paths, samples or channels");
+                             ", or use a smaller batch, fewer paths, samples or channels");
 }
 
 pgcn_i_spatial_use pgcn_i_use_of_graph(const pgcn_trainer *trainer) {
@@ -132,12 +132,6 @@ static int64_t guess_nodes(const pgcn_trainer *trainer) {
 static pgcn_status check_settings(const pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
     const char *name = trainer->data->name;
-    if (config->batch_by == PGCN_BATCH_CLUSTER)
-        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
-                           "the features of data set %s stay on disk, and batch-by cluster makes "
-                           "its parts and evaluates in memory; leave batch-by out and set batch to "
-                           "a number of training nodes, such as 1024, or train in memory",
-                           name);
     if (config->batch_by != PGCN_BATCH_NODES)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "the features of data set %s stay on disk, and a step would read all of "

@@ -116,9 +116,23 @@ static int64_t try_batches(pgcn_trainer *trainer) {
            whole * (int64_t)sizeof(float);
 }
 
+/* Of a container: the pages of its features were given back when they had been copied (src/views/input.c). */
+static int64_t forgotten_bytes(const pgcn_dataset *data) {
+    const pgcn_i_features *x = &data->x;
+    const char *from = x->mapping, *dense = (const char *)x->dense;
+    bool is_mapped = from && dense && dense >= from && dense < from + x->mapping_bytes;
+    return is_mapped && !x->absent ? x->n * x->columns * (int64_t)sizeof *x->dense : 0;
+}
+
+/* Of features that ranks divide: what is there of all rows that there is room for. */
+static double share_of_features(const pgcn_i_input *input) {
+    return input->n > 0 ? (double)(input->filled.end - input->filled.begin) / (double)input->n : 1;
+}
+
 /* What a pass touches in place of all that there is room for. */
 static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
     const pgcn_i_tape *train = &trainer->train.tape, *eval = &trainer->eval.tape;
+    const pgcn_i_input *input = trainer->input;
     int64_t room = train->work_floats > eval->work_floats ? train->work_floats : eval->work_floats;
     trainer->rows = PGCN_I_ARRAY(&trainer->arena, pgcn_batch_rows, trainer->levels + 1);
     if (!trainer->rows && trainer->cluster.shared) /* others may draw already */
@@ -128,6 +142,9 @@ static pgcn_status measure_nodes(pgcn_trainer *trainer, pgcn_memory *m) {
         trainer->rows[l].most = pgcn_i_nodes_most(trainer->train.views.nodes, l);
     m->values -= room * (int64_t)sizeof(float) + train->kept_bytes;
     m->values += try_batches(trainer);
+    int64_t lent = input->lent ? input->n * input->columns * (int64_t)sizeof *input->lent : 0;
+    int64_t all = input->arena.bytes - lent - forgotten_bytes(trainer->data);
+    m->features -= lent + (int64_t)((1 - share_of_features(input)) * (double)all);
     return PGCN_OK;
 }
 
@@ -138,14 +155,6 @@ bool pgcn_trainer_rows(const pgcn_trainer *trainer, int layer, pgcn_batch_rows *
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------- */
-
-/* Of a container: the pages of its features were given back when they had been copied (src/views/input.c). */
-static int64_t forgotten_bytes(const pgcn_dataset *data) {
-    const pgcn_i_features *x = &data->x;
-    const char *from = x->mapping, *dense = (const char *)x->dense;
-    bool is_mapped = from && dense && dense >= from && dense < from + x->mapping_bytes;
-    return is_mapped && !x->absent ? x->n * x->columns * (int64_t)sizeof *x->dense : 0;
-}
 
 /* Of several ranks whose lists are divided. Arrays are address space for all rows, and those of values for the rows of
  * others besides: a rank touches its own, and those of others that its walks can visit. */

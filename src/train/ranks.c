@@ -117,8 +117,12 @@ static pgcn_status count_all(division *d, int count, const pgcn_i_walker *walker
     pgcn_node *walks = PGCN_I_ARRAY(arena, pgcn_node, chunk * each);
     pgcn_i_rng_domain domain = pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_WALK, 0, 0, 0);
     if (!start || !walks) return PGCN_ERR_MEMORY;
-    for (int i = 0; i < count; i++) count_neighbours(&d[i], walker->graph);
+    for (int i = 0; i < count; i++) {
+        PGCN_TRY(pgcn_i_stage("counting neighbours on other ranks", (double)i / count));
+        count_neighbours(&d[i], walker->graph);
+    }
     for (int64_t first = 0; first < n; first += chunk) {
+        PGCN_TRY(pgcn_i_stage("walking to see what ranks fetch", (double)first / (double)n));
         int64_t now = n - first < chunk ? n - first : chunk;
         for (int64_t i = 0; i < now; i++) start[i] = (pgcn_node)(first + i);
         pgcn_i_walks(walker, pool, domain, start, now, walks);
@@ -138,12 +142,6 @@ static int64_t most_of(const int64_t *count, int ranks) {
     return most;
 }
 
-/* Of the data set: what a rank reads of the features, in bytes. */
-static double feature_bytes(const pgcn_i_features *x) {
-    if (!x->offset) return 4.0 * (double)x->n * (double)x->columns;
-    return 8.0 * (double)x->nonzeros + 8.0 * (double)x->n;
-}
-
 /* Rows of others that rank r fetches where it needs `count`: all, if these are nearly all. */
 static int64_t fetched_of(const division *d, int r, int64_t count) {
     int64_t all = d->groups.rows - d->rows[r];
@@ -151,15 +149,43 @@ static int64_t fetched_of(const division *d, int r, int64_t count) {
 }
 
 /* Once in each array that is gathered from, of both passes and of the evaluation, and in messages. Measured at
- * ogbn-arxiv's and Pubmed's size, two layers, on 2, 4 and 8 ranks: 7.9 to 9.4 times; four layers on 4 ranks: 13.4. */
+ * ogbn-arxiv's and Pubmed's size, two layers, on 2, 4 and 8 ranks: 7.9 to 9.2 times; four layers on 4 ranks: 13.4. */
 double pgcn_i_copies_of_fetched(const pgcn_config *config) {
-    return 2.4 * (double)config->layers + 3.8;
+    return 2.1 * (double)config->layers + 3.8;
 }
 
+/* What rows of others take on the rank that fetches most of them. These arrays are in huge pages: where not all rows are
+ * fetched, those beside them are touched, once at each of the two ends of what a sample has of an array. */
+static double fetched_bytes(const division *d, const pgcn_config *config, int64_t fetched) {
+    enum { HUGE_PAGE = 2 << 20 };
+    double row = 4.0 * config->channels, copies = pgcn_i_copies_of_fetched(config);
+    double rest = row * (double)(d->groups.rows - most_of(d->rows, d->ranks) - fetched);
+    double beside = rest < 0 ? 0 : rest < HUGE_PAGE ? rest : HUGE_PAGE;
+    return config->samples * copies * (row * (double)fetched + beside);
+}
+
+/* T is on every rank. The bytes for each node (offsets, degrees, flags and numbers of rows) were measured at
+ * ogbn-arxiv's size on 2, 4 and 8 ranks. */
+static double structure_bytes(const pgcn_i_csr *t) {
+    enum { NODE_BYTES = 31 };
+    return (double)(sizeof *t->column + sizeof *t->value) * (double)t->offset[t->rows] +
+           NODE_BYTES * (double)t->rows;
+}
+
+/* Features as the first layer reads them. Dense ones have no columns beside their rows. */
+static double feature_bytes(const pgcn_i_features *x, const pgcn_memory *whole) {
+    return x->offset ? (double)whole->features
+                     : (double)sizeof *x->dense * (double)x->n * (double)x->columns;
+}
+
+/* The program, its first messages and labels: 3 to 5 MB were measured. The container is mapped, and not counted. */
+static const double process_bytes = 4e6;
+
 /* Visited rows come in forward, those of visitors backward. */
-static pgcn_ranks report(const division *d, const pgcn_dataset *data, const pgcn_config *config) {
+static pgcn_ranks report(const division *d, const pgcn_dataset *data, const pgcn_i_csr *t,
+                         const pgcn_config *config) {
     const pgcn_memory whole = pgcn_i_trainer_guess(data, config);
-    double row = 4.0 * config->channels * config->samples, n = (double)data->graph->n;
+    double row = 4.0 * config->channels * config->samples;
     int64_t both = 0, larger = 0;
     for (int r = 0; r < d->ranks; r++) {
         int64_t there = fetched_of(d, r, d->visited[r]), back = fetched_of(d, r, d->visitors[r]);
@@ -173,11 +199,13 @@ static pgcn_ranks report(const division *d, const pgcn_dataset *data, const pgcn
                       .visited = most_of(d->visited, d->ranks),
                       .visitors = most_of(d->visitors, d->ranks),
                       .bytes_step = (int64_t)((double)both * row * config->layers)};
-    double rows = (double)(whole.values + whole.paths + whole.features) + feature_bytes(&data->x);
-    double graph = 8.0 * n + (data->graph->weight ? 8.0 : 4.0) * (double)data->graph->entries;
-    out.memory_shared = whole.graph + whole.weights + (int64_t)graph;
-    out.memory_rows = (int64_t)(rows * (double)out.rows / n);
-    out.memory_fetched = (int64_t)((double)larger * row * pgcn_i_copies_of_fetched(config));
+    double share = (double)out.rows / (double)data->graph->n;
+    /* and the columns of T by a rank's own numbers */
+    double rows = (double)(whole.values + whole.paths) + feature_bytes(&data->x, &whole) +
+                  (double)sizeof *t->column * (double)t->offset[t->rows];
+    out.memory_shared = whole.weights + (int64_t)(structure_bytes(t) + process_bytes);
+    out.memory_rows = (int64_t)(rows * share);
+    out.memory_fetched = (int64_t)fetched_bytes(d, config, larger);
     out.memory = out.memory_shared + out.memory_rows + out.memory_fetched;
     return out;
 }
@@ -210,7 +238,8 @@ pgcn_status pgcn_dataset_ranks(const pgcn_dataset *data, const pgcn_config *conf
     for (int i = 0; i < count && status == PGCN_OK; i++)
         status = division_open(&d[i], ranks[i], groups, &arena);
     if (status == PGCN_OK) status = count_all(d, count, &spatial.walker, config, pool, &arena);
-    for (int i = 0; i < count && status == PGCN_OK; i++) out[i] = report(&d[i], data, config);
+    for (int i = 0; i < count && status == PGCN_OK; i++)
+        out[i] = report(&d[i], data, &spatial.exact, config);
     pgcn_i_pool_free(pool);
     pgcn_i_spatial_free(&spatial);
     pgcn_i_arena_free(&arena);

@@ -219,7 +219,7 @@ pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_datase
         PGCN_ERR_MEMORY,
         "%s %s within %s is not possible: it needs at least %s in all (program %s, arrays "
         "of nodes %s, weights %s, a batch and those after it %s, pages of the graph %s), and %s; "
-        "raise the bound (--memory %s), or %s",
+        "raise the bound (--memory %s)%s",
         what, data->name, text[0], text[1], text[2], text[3], text[4], text[5], text[6], available,
         enough, advice);
 }

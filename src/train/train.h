@@ -242,7 +242,7 @@ typedef struct pgcn_i_memory_needs {
 pgcn_i_memory_needs pgcn_i_needs_of(const pgcn_dataset *data);
 int64_t pgcn_i_needs_bytes(const pgcn_i_memory_needs *need);
 bool pgcn_i_needs_fit(const pgcn_i_memory_needs *need, const pgcn_dataset *data);
-/* PGCN_ERR_MEMORY with the parts, and a bound that suffices; `what`: "training on". */
+/* PGCN_ERR_MEMORY with the parts, and a bound that suffices; `what`: "training on"; `advice`: "" or ", or ...". */
 pgcn_status pgcn_i_needs_fail(const pgcn_i_memory_needs *need, const pgcn_dataset *data,
                               const char *what, const char *advice);
 /* A batch, about: the rows that it wants, and what it takes to keep what was drawn for it. */
@@ -472,6 +472,10 @@ pgcn_status pgcn_i_feed_twin(const pgcn_i_feed *feed, pgcn_i_arena *arena, pgcn_
 /* What a step, from 0, has, or part i of the evaluation. Valid until the next call. */
 pgcn_i_chosen pgcn_i_feed_step(pgcn_i_feed *feed, uint64_t seed, int64_t step);
 pgcn_i_chosen pgcn_i_feed_part(const pgcn_i_feed *feed, int64_t i);
+/* Whether evaluations look at some nodes only, those of eval_item; a trainer of whole graphs has no feed. */
+static inline bool pgcn_i_feed_samples(const pgcn_i_feed *feed) {
+    return feed && feed->nodes && feed->eval > 0;
+}
 
 /* ---- training on features that stay on disk (lookahead.c) ------------------------------------ */
 
@@ -544,6 +548,7 @@ typedef struct pgcn_i_cluster {
     int64_t trainer; /* its number, on rank 0; -1: on others, and alone */
     int64_t steps, received, received_before;
     pgcn_i_rounds rounds, rounds_before;
+    double waited, waited_before; /* seconds */
 } pgcn_i_cluster;
 
 struct pgcn_trainer {

@@ -287,16 +287,33 @@ static pgcn_status tally_parts(const pgcn_trainer *trainer, pgcn_i_tally tally[E
     return pgcn_i_tally_init(&tally[TEST], trainer->test_items, trainer->data->classes, several);
 }
 
+/* The most frequent class of the training items, among the items of a part that evaluations look at. */
+static pgcn_status find_majority(const pgcn_trainer *trainer, const uint8_t *mask, double *out) {
+    const pgcn_dataset *data = trainer->data;
+    int64_t items = data->info.items;
+    const pgcn_i_target train = pgcn_i_target_of(data, trainer->split->train);
+    pgcn_i_target part = pgcn_i_target_of(data, mask);
+    uint8_t *evaluated = NULL;
+    if (pgcn_i_feed_samples(trainer->feed)) {
+        if (!(evaluated = pgcn_i_alloc(items, 1))) return PGCN_ERR_MEMORY;
+        for (int64_t i = 0; i < trainer->feed->eval; i++) {
+            pgcn_node node = trainer->feed->eval_item[i];
+            evaluated[node] = mask[node];
+        }
+        part = pgcn_i_target_of(data, evaluated);
+    }
+    pgcn_status status = pgcn_i_majority(&train, &part, items, data->classes, out);
+    pgcn_i_free(evaluated);
+    return status;
+}
+
 static pgcn_status fill_score(const pgcn_trainer *trainer, const pgcn_i_score *counted,
                               pgcn_i_tally *tally, const uint8_t *mask, pgcn_score *out) {
-    const pgcn_dataset *data = trainer->data;
-    const pgcn_i_target train = pgcn_i_target_of(data, trainer->split->train);
-    const pgcn_i_target part = pgcn_i_target_of(data, mask);
     *out = (pgcn_score){.accuracy = pgcn_i_score_accuracy(counted),
                         .loss = pgcn_i_score_loss(counted)};
     out->draw_accuracy = out->accuracy;
     pgcn_i_tally_score(tally, out);
-    return pgcn_i_majority(&train, &part, data->info.items, data->classes, &out->majority);
+    return find_majority(trainer, mask, &out->majority);
 }
 
 /* The weights of the best epoch take the place of the last ones for one evaluation. */
@@ -392,6 +409,15 @@ const char *pgcn_trainer_note(const pgcn_trainer *trainer, int i) {
 
 /* ---- setting up ------------------------------------------------------------------------------- */
 
+/* Whether several ranks have one graph, read it as it is, whole or in batches of nodes, and so divide its features. */
+static bool divides_features(const pgcn_trainer *trainer) {
+    const pgcn_dataset *data = trainer->data;
+    return trainer->cluster.shared && !data->x.file &&
+           !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) &&
+           trainer->config.batch_by != PGCN_BATCH_CLUSTER &&
+           pgcn_i_network_powers(&trainer->config) == 0;
+}
+
 static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
     const pgcn_i_clusters *clusters = training ? trainer->clusters : NULL;
     const pgcn_dataset *data = clusters ? &clusters->data : trainer->data;
@@ -425,7 +451,8 @@ static pgcn_i_runner_opts runner_opts(pgcn_trainer *trainer, bool training) {
                   .levels = trainer->levels,
                   .neighbours = training ? config->neighbours : NULL,
                   .batch_paths = training ? config->batch_paths : NULL,
-                  .links = pgcn_i_network_of(config)->links}};
+                  .links = pgcn_i_network_of(config)->links,
+                  .owners = divides_features(trainer) ? pgcn_i_comm_world() : NULL}};
 }
 
 static pgcn_status open_runners(pgcn_trainer *trainer) {
@@ -464,14 +491,21 @@ static pgcn_status training_rows(const pgcn_trainer *trainer, uint8_t **out) {
         trainer->split->name, data->name);
 }
 
-/* Of several ranks that have one graph, and read it as it is: the rows of this one's groups. */
-static pgcn_i_range rows_read(const pgcn_trainer *trainer, int powers) {
+/* The rows of this rank's groups, or all. */
+static pgcn_i_range rows_read(const pgcn_trainer *trainer) {
     const pgcn_dataset *data = trainer->data;
-    bool whole = !pgcn_i_in_batches(data, data->task == PGCN_TASK_GRAPH) &&
-                 trainer->config.batch_by == PGCN_BATCH_AUTO;
-    if (!trainer->cluster.shared || !whole || powers > 0) return (pgcn_i_range){0, data->graph->n};
+    if (!divides_features(trainer)) return (pgcn_i_range){0, data->graph->n};
     return pgcn_i_groups_share(pgcn_i_groups_of(data->graph->n, pgcn_i_source_groups(&data->from)),
                                pgcn_i_comm_world());
+}
+
+/* Batches of training and of evaluations never run at the same time: rows that other ranks lend them go to one place. */
+static pgcn_status open_lent(const pgcn_trainer *trainer) {
+    pgcn_i_input *input = trainer->input;
+    if (!divides_features(trainer) || trainer->config.batch_by != PGCN_BATCH_NODES || !input->dense)
+        return PGCN_OK;
+    input->lent = PGCN_I_ARRAY(&input->arena, float, input->n * input->columns);
+    return input->lent ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
 /* Mean and deviation of the features, over the training nodes; and the features as the network reads
@@ -491,7 +525,7 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     pgcn_i_free(mask);
     if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
     int powers = pgcn_i_network_powers(&trainer->config);
-    const pgcn_i_range rows = rows_read(trainer, powers);
+    const pgcn_i_range rows = rows_read(trainer);
     int64_t copied = x->offset ? x->offset[rows.end] - x->offset[rows.begin]
                                : (rows.end - rows.begin) * x->columns;
     int64_t available = pgcn_memory_available();
@@ -501,6 +535,7 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     if (status == PGCN_OK)
         status = pgcn_i_input_of_rows(&filled, trainer->config.normalise, standard,
                                       with_columns && powers == 0, rows, &trainer->input);
+    if (status == PGCN_OK) status = open_lent(trainer);
     if (status == PGCN_OK)
         status = pgcn_i_input_power(&trainer->input, &trainer->spatial.exact, powers, with_columns);
     pgcn_i_arena_free(&scratch);

@@ -163,6 +163,9 @@ static bool is_in_clusters(const pgcn_i_usage *u) {
 static bool is_not_in_clusters(const pgcn_i_usage *u) {
     return !is_in_clusters(u);
 }
+static bool stays_on_disk(const pgcn_i_usage *u) {
+    return u->data && u->data->x.file && is_not_in_clusters(u);
+}
 static bool has_all_nodes(const pgcn_i_usage *u) {
     return u->config->batch == 0 && u->config->batch_by == PGCN_BATCH_NODES;
 }
@@ -242,6 +245,8 @@ static const reason
     many_graphs = {has_many_graphs, "a step has some graphs of many", ""},
     all_nodes = {has_all_nodes, "batch is 0", "set batch"},
     clusters = {is_in_clusters, "batch-by is cluster", "set parts-per-step"},
+    clusters_alone = {is_in_clusters, "batch-by is cluster", "set batch in place of batch-by"},
+    on_disk = {stays_on_disk, "parts of a graph are made in memory, and the features stay on disk", ""},
     no_clusters = {is_not_in_clusters, "batch-by is not cluster", "set batch-by to cluster"},
     with_paths = {walks, "paths are drawn in place of neighbours", "set batch-paths"},
     without_paths = {does_not_walk, "no paths are drawn", "set neighbours"},
@@ -285,8 +290,9 @@ static const struct rule {
     {"neighbours", &many_graphs, "all"}, {"neighbours", &whole_graph, "all"}, {"neighbours", &with_paths, "all"},
     {"neighbours", &without_neighbours, "all"}, {"batch-paths", &without_paths, "all"}, {"batch-paths", &no_steps, "all"},
     {"batch-paths", &many_graphs, "all"}, {"batch-paths", &whole_graph, "all"},
-    {"batch", &clusters, NULL}, {"neighbours", &clusters, "all"}, {"batch-paths", &clusters, "all"},
-    {"unlabelled", &clusters, "0"}, {"eval-nodes", &clusters, "0"},
+    {"batch", &clusters, NULL}, {"neighbours", &clusters_alone, "all"}, {"batch-paths", &clusters_alone, "all"},
+    {"unlabelled", &clusters_alone, "0"}, {"eval-nodes", &clusters_alone, "0"},
+    {"parts-by", &on_disk, "auto"}, {"parts", &on_disk, NULL}, {"parts-per-step", &on_disk, "1"},
     {"parts-by", &no_clusters, "auto"}, {"parts-by", &many_graphs, "auto"},
     {"parts", &no_clusters, NULL}, {"parts-per-step", &no_clusters, "1"},
     {"parts", &many_graphs, NULL}, {"parts-per-step", &many_graphs, "1"}, {"diagonal", &with_paths, "0"},

@@ -2,81 +2,24 @@
  *
  * Level 0 are the nodes that were chosen. Every level has lists that lead from its rows to those of the next: walks
  * that are drawn for these rows only, or their rows of T, all of their entries or some that are drawn. What is drawn for
- * a node depends on the node, its sample and the step, and not on the batch. Numbers for rows come from paths/part.c;
- * features are read where they are (dense) or gathered (sparse); of those that stay on disk the batch has the rows that
- * it needs, which the caller brings. Who draws ahead of need may keep what was drawn. Everything is allocated when it is
- * opened, for the most rows that there may be; what is never reached costs address space and no memory. Called by
- * views.c.
+ * a node depends on the node, its sample and the step, and not on the batch (neighbours: nodes_pick.c). Numbers for rows
+ * come from paths/part.c, features from nodes_rows.c. Who draws ahead of need may keep what was drawn. Everything is
+ * allocated when it is opened, for the most rows that there may be; what is never reached costs address space and no
+ * memory. Called by views.c.
  *
  * On several ranks there are two ways. In training the rows of every level are divided among them by groups, as the tape
  * goes through them (share.c of nn): a rank draws lists for its own rows, and has features and transposes of these. Ranks
  * tell each other which rows there are (paths/part.c), and trade entries of transposes (paths/part_divide.c). Where nothing
  * is added up over rows, in evaluation and inference, each rank has a share of the chosen nodes, and all that they need:
  * a row that two ranks need is computed by both, and nothing is sent. */
-#include "views/views.h"
+#include "views/nodes.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Lists from the rows of a level to those of the next. */
-typedef struct level {
-    int64_t entries;      /* of a list, at most */
-    int neighbours;       /* drawn for every row; 0: all of them */
-    pgcn_i_subset subset; /* its rows */
-    pgcn_i_visits *walks; /* NULL: neighbours */
-    pgcn_i_visits lists;  /* what operations read */
-    pgcn_i_csr list, list_t;
-    int64_t *link_t;
-    int64_t *link_id; /* [entries] which dropout knows a link by */
-} level;
-
-struct pgcn_i_nodes {
-    pgcn_i_arena arena;
-    pgcn_i_nodes_opts opts;
-    pgcn_i_numbering numbering;
-    pgcn_i_turner turner;
-    pgcn_i_part part;
-    int levels;
-    int64_t *rows, *links;          /* [levels + 1] */
-    int64_t *most;                  /* [levels + 1] rows, at most */
-    pgcn_i_transition *transitions; /* [levels + 1] */
-    level *level;                   /* [levels] */
-    pgcn_i_csr
-        shared; /* all neighbours, without a backward pass: the rows of a level are the first ones of the next */
-    bool shares;
-    float *inverse_root;
-    pgcn_i_input input;
-    int64_t *x_offset, *x_drawn;
-    int32_t *x_column;
-    float *x_value;
-    pgcn_i_column_arrays columns;
-    /* Dense features that stay on disk: the nodes of all rows, each once, the rows of their features, and which
-     * of them a row of the part has. */
-    pgcn_node *x_node;
-    float *x_row;
-    int32_t *x_place;
-    int64_t x_nodes;
-    const pgcn_i_guests *guests;
-    const pgcn_i_input *guest_input;
-    int64_t count; /* nodes chosen */
-    pgcn_node *node;
-    int32_t *label;
-    uint8_t *labels, *mask;
-    /* of several ranks; NULL: this process has all rows */
-    pgcn_i_comm *divided;     /* which divide the rows of every level; */
-    const pgcn_i_comm *taken; /* which take some of the chosen nodes each */
-    int groups;
-    pgcn_i_stretch *own_run; /* [most_runs] rows of this rank of the same sample */
-    pgcn_i_part_turner *part_turner;
-};
-
 /* ---- how many rows there may be ------------------------------------------------------------------ */
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static int64_t longest_row(const int64_t *offset, int64_t n) {
+int64_t pgcn_i_longest_row(const int64_t *offset, int64_t n) {
     int64_t most = 0;
     for (int64_t r = 0; r < n; r++)
         if (offset[r + 1] - offset[r] > most) most = offset[r + 1] - offset[r];
@@ -103,24 +46,24 @@ static void bound_rows(pgcn_i_nodes *nodes) {
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
     const pgcn_i_csr *exact = &spatial->exact;
     int64_t n = spatial->walker.graph->n, all = (n + nodes->opts.guests) * nodes->opts.samples;
-    int64_t widest = nodes->opts.sampled ? 0 : longest_row(exact->offset, n);
-    nodes->rows[0] = least(all, nodes->opts.most * nodes->opts.samples);
+    int64_t widest = nodes->opts.sampled ? 0 : pgcn_i_longest_row(exact->offset, n);
+    nodes->rows[0] = pgcn_i_least(all, nodes->opts.most * nodes->opts.samples);
     for (int l = 0; l < nodes->levels; l++) {
-        level *at = &nodes->level[l];
+        pgcn_i_level *at = &nodes->level[l];
         int64_t each = widest, lists = 1,
                 whole = nodes->opts.sampled ? INT64_MAX : exact->offset[n];
         at->neighbours = nodes->opts.sampled ? 0 : pgcn_i_count_at(nodes->opts.neighbours, l);
         /* a node's own entry of T is always kept */
-        if (at->neighbours > 0) each = least(each, at->neighbours + 1);
+        if (at->neighbours > 0) each = pgcn_i_least(each, at->neighbours + 1);
         if (nodes->opts.sampled) {
             each = paths_of(nodes, l);
             lists = spatial->walker.k - 1;
         } else if (whole < INT64_MAX / nodes->opts.samples) {
             whole *= nodes->opts.samples;
         }
-        at->entries = least(nodes->rows[l] * each, whole) + nodes->opts.guest_edges;
+        at->entries = pgcn_i_least(nodes->rows[l] * each, whole) + nodes->opts.guest_edges;
         nodes->links[l] = at->entries;
-        nodes->rows[l + 1] = least(all, nodes->rows[l] + lists * at->entries);
+        nodes->rows[l + 1] = pgcn_i_least(all, nodes->rows[l] + lists * at->entries);
     }
 }
 
@@ -131,7 +74,7 @@ static pgcn_status alloc_csr(pgcn_i_arena *arena, int64_t rows, int64_t entries,
 }
 
 static pgcn_status open_walks(pgcn_i_nodes *nodes, int l) {
-    level *at = &nodes->level[l];
+    pgcn_i_level *at = &nodes->level[l];
     const pgcn_i_walker *walker = &nodes->opts.spatial->walker;
     int hops = walker->k - 1;
     at->subset.paths = paths_of(nodes, l);
@@ -147,7 +90,7 @@ static pgcn_status open_walks(pgcn_i_nodes *nodes, int l) {
 }
 
 static pgcn_status open_neighbours(pgcn_i_nodes *nodes, int l) {
-    level *at = &nodes->level[l];
+    pgcn_i_level *at = &nodes->level[l];
     if (!nodes->shares)
         PGCN_TRY(alloc_csr(&nodes->arena, nodes->rows[l], at->entries, &at->list));
     else if (l == nodes->levels - 1)
@@ -169,7 +112,7 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
     /* what is exact in inference is a path convolution by lists in training: T itself, as the walks of one step */
     bool by_lists = nodes->opts.sampled || nodes->opts.training;
     for (int l = 0; l < nodes->levels; l++) {
-        level *at = &nodes->level[l];
+        pgcn_i_level *at = &nodes->level[l];
         at->subset = (pgcn_i_subset){.most = nodes->rows[l],
                                      .n = nodes->rows[l],
                                      .node = nodes->numbering.node,
@@ -190,39 +133,6 @@ static pgcn_status open_levels(pgcn_i_nodes *nodes) {
     /* what takes no step, as a path of one node, leads nowhere from the last level */
     nodes->transitions[nodes->levels] = (pgcn_i_transition){.n = 1, .samples = 1};
     return PGCN_OK;
-}
-
-/* Room for the rows of features that stay on disk. */
-static pgcn_status open_rows(pgcn_i_nodes *nodes) {
-    int64_t rows = nodes->rows[nodes->levels], most = least(rows, nodes->opts.input->n);
-    nodes->x_node = PGCN_I_ARRAY(&nodes->arena, pgcn_node, most);
-    nodes->input.gathered = nodes->x_place = PGCN_I_ARRAY(&nodes->arena, int32_t, rows);
-    nodes->input.dense = nodes->x_row =
-        PGCN_I_ARRAY(&nodes->arena, float, most * nodes->input.columns);
-    return nodes->x_node && nodes->x_place && nodes->x_row ? PGCN_OK : PGCN_ERR_MEMORY;
-}
-
-static pgcn_status open_input(pgcn_i_nodes *nodes) {
-    const pgcn_i_input *from = nodes->opts.input;
-    int64_t rows = nodes->rows[nodes->levels];
-    pgcn_i_input *input = &nodes->input;
-    *input = (pgcn_i_input){.n = rows, .columns = from->columns, .dense = from->dense};
-    if (from->dense) return PGCN_OK;
-    if (nodes->opts.data->x.file) return open_rows(nodes);
-    int64_t all = from->nonzeros < INT64_MAX / nodes->opts.samples
-                      ? from->nonzeros * nodes->opts.samples
-                      : INT64_MAX;
-    input->nonzeros =
-        least(rows * longest_row(from->offset, from->n), all) + nodes->opts.guests * from->columns;
-    input->offset = nodes->x_offset = PGCN_I_ARRAY(&nodes->arena, int64_t, rows + 1);
-    input->drawn_at = nodes->x_drawn = PGCN_I_ARRAY(&nodes->arena, int64_t, rows);
-    input->column = nodes->x_column = PGCN_I_ARRAY(&nodes->arena, int32_t, input->nonzeros);
-    input->value = nodes->x_value = PGCN_I_ARRAY(&nodes->arena, float, input->nonzeros);
-    if (!input->offset || !input->drawn_at || !input->column || !input->value)
-        return PGCN_ERR_MEMORY;
-    if (!nodes->opts.training) return PGCN_OK;
-    return pgcn_i_column_arrays_new(&nodes->arena, input->columns, input->nonzeros,
-                                    &nodes->columns);
 }
 
 static pgcn_status open_target(pgcn_i_nodes *nodes) {
@@ -261,7 +171,7 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
     nodes->rows = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->links = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
     nodes->most = PGCN_I_ARRAY(arena, int64_t, nodes->levels + 1);
-    nodes->level = PGCN_I_ARRAY(arena, level, nodes->levels);
+    nodes->level = PGCN_I_ARRAY(arena, pgcn_i_level, nodes->levels);
     nodes->transitions = PGCN_I_ARRAY(arena, pgcn_i_transition, nodes->levels + 1);
     if (!nodes->rows || !nodes->links || !nodes->most || !nodes->level || !nodes->transitions)
         return PGCN_ERR_MEMORY;
@@ -280,7 +190,7 @@ static pgcn_status open_all(pgcn_i_nodes *nodes) {
                                     nodes->opts.links && !nodes->opts.sampled));
     PGCN_TRY(open_roots(nodes));
     PGCN_TRY(open_levels(nodes));
-    PGCN_TRY(open_input(nodes));
+    PGCN_TRY(pgcn_i_nodes_open_input(nodes));
     PGCN_TRY(open_target(nodes));
     nodes->part =
         (pgcn_i_part){.levels = nodes->levels,
@@ -314,6 +224,7 @@ void pgcn_i_nodes_free(pgcn_i_nodes *nodes) {
     pgcn_i_numbering_free(&nodes->numbering);
     pgcn_i_turner_free(&nodes->turner);
     pgcn_i_part_turner_free(nodes->part_turner);
+    pgcn_i_nodes_close_input(nodes);
     pgcn_i_arena_free(&nodes->arena);
     pgcn_i_free(nodes);
 }
@@ -341,8 +252,7 @@ void pgcn_i_nodes_take(pgcn_i_nodes *nodes, const pgcn_i_comm *comm) {
     nodes->taken = comm;
 }
 
-/* The rows of a level that lists are drawn for. */
-static pgcn_i_range own_rows(const pgcn_i_nodes *nodes, int l) {
+pgcn_i_range pgcn_i_nodes_own(const pgcn_i_nodes *nodes, int l) {
     int64_t rows = nodes->rows[l];
     if (!nodes->divided) return (pgcn_i_range){0, rows};
     return pgcn_i_groups_share(pgcn_i_groups_of(rows, nodes->groups), nodes->divided);
@@ -373,8 +283,8 @@ int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l) {
 
 /* Lists of a level and their transposes: offsets, and columns and values of entries. */
 static int64_t level_bytes(const pgcn_i_nodes *nodes, int l, int64_t *widest) {
-    const level *at = &nodes->level[l];
-    const pgcn_i_range own = own_rows(nodes, l), own_next = own_rows(nodes, l + 1);
+    const pgcn_i_level *at = &nodes->level[l];
+    const pgcn_i_range own = pgcn_i_nodes_own(nodes, l), own_next = pgcn_i_nodes_own(nodes, l + 1);
     int64_t rows = own.end - own.begin, next = own_next.end - own_next.begin, bytes = 0;
     for (int i = 0; i < at->lists.k - 1; i++) {
         int64_t entries = at->lists.hop[i].offset[nodes->rows[l]];
@@ -452,228 +362,26 @@ pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask) {
     return target;
 }
 
-/* ---- neighbours ---------------------------------------------------------------------------------- */
-
-typedef struct pick_job {
-    const pgcn_i_nodes *nodes;
-    level *at;
-    pgcn_i_path_draw draw;
-    int64_t first; /* row */
-    pgcn_i_blocks blocks;
-} pick_job;
-
-static int64_t degree_of(const pgcn_i_csr *t, pgcn_node node) {
-    return t->offset[node + 1] - t->offset[node];
-}
-
-/* The matrix that has a node's row of T, and which row it is. */
-static const pgcn_i_csr *matrix_of(const pgcn_i_nodes *nodes, pgcn_node *node) {
-    const pgcn_i_guests *guests = nodes->guests;
-    if (!guests || *node < guests->nodes) return &nodes->opts.spatial->exact;
-    *node = (pgcn_node)(*node - guests->nodes);
-    return &guests->edges;
-}
-
-/* Where the node's own entry is in its row, whose columns ascend; -1: it has none. */
-static int64_t own_entry(const pgcn_i_csr *t, pgcn_node node) {
-    int64_t low = t->offset[node], end = t->offset[node + 1], high = end;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (t->column[middle] < node)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && t->column[low] == node ? low - t->offset[node] : -1;
-}
-
-/* Entries of a row: all of them; or its own, if there is one, and `most` others. Guests keep all of theirs. */
-static int64_t count_of(const pick_job *job, const pgcn_i_csr *t, pgcn_node node) {
-    int64_t most = job->at->neighbours, degree = degree_of(t, node);
-    if (most == 0 || degree <= most || t != &job->nodes->opts.spatial->exact) return degree;
-    return least(degree, most + (own_entry(t, node) >= 0));
-}
-
-static void count_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const pick_job *job = context;
-    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
-        pgcn_node node = job->nodes->numbering.node[r];
-        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
-        job->at->list.offset[r + 1] = count_of(job, t, node);
-    }
-}
-
-/* The numbers of `most` of `others`, ascending, all choices alike: Floyd's algorithm. */
-static void choose_some(pgcn_i_stream *random, int64_t others, int64_t most, int64_t *chosen) {
-    for (int64_t i = 0; i < most; i++) {
-        int64_t last = others - most + i;
-        int64_t pick = pgcn_i_bounded(random, (uint32_t)(last + 1)), at = i;
-        for (int64_t k = 0; k < i; k++)
-            if (chosen[k] == pick) pick = last;
-        for (; at > 0 && chosen[at - 1] > pick; at--) chosen[at] = chosen[at - 1];
-        chosen[at] = pick;
-    }
-}
-
-/* A row of T, whose values may not be stored. */
-typedef struct t_row {
-    const pgcn_i_csr *t;
-    pgcn_node node;
-    float even;
-} t_row;
-
-static t_row row_of(const pgcn_i_csr *t, pgcn_node node) {
-    return (t_row){t, node, t->value || degree_of(t, node) == 0 ? 0 : pgcn_i_even_value(t, node)};
-}
-
-static float value_of(const t_row *row, int64_t e) {
-    return row->t->value ? row->t->value[e] : row->even;
-}
-
-static void put_entry(const level *at, int64_t to, const t_row *row, int64_t e, float scale,
-                      int sample) {
-    const pgcn_i_csr *t = row->t;
-    at->list.column[to] = t->column[e];
-    at->list.value[to] = scale * value_of(row, e);
-    if (at->link_id) at->link_id[to] = sample * t->offset[t->rows] + e;
-}
-
-/* Some entries of a row of T, in its order: its own, and some of the others, which count for all of these. A row may be
- * longer than all that is drawn together, so it is not gone through. */
-static void pick_some(const pick_job *job, int64_t row, pgcn_node node) {
-    enum { MOST = PGCN_MOST_NEIGHBOURS };
-    const pgcn_i_csr *t = &job->nodes->opts.spatial->exact;
-    const level *at = job->at;
-    int64_t chosen[MOST], begin = t->offset[node], to = at->list.offset[row];
-    bool has_own = at->list.offset[row + 1] - to > at->neighbours;
-    int64_t own = has_own ? own_entry(t, node) : -1;
-    int64_t others = degree_of(t, node) - (own >= 0);
-    int sample = (int)(job->nodes->numbering.id[row] / job->nodes->numbering.nodes);
-    pgcn_i_stream random =
-        pgcn_i_stream_of(pgcn_i_rng_domain_of(job->draw.seed, PGCN_I_RNG_NEIGHBOURS, job->draw.step,
-                                              job->draw.layer, sample),
-                         (uint64_t)node);
-    float scale = (float)((double)others / at->neighbours);
-    const t_row entries = row_of(t, node);
-    bool waits = own >= 0; /* the node's own entry, for its place among the others */
-    choose_some(&random, others, at->neighbours, chosen);
-    for (int64_t i = 0; i < at->neighbours; i++) {
-        if (waits && chosen[i] >= own)
-            put_entry(at, to++, &entries, begin + own, 1, sample), waits = false;
-        put_entry(at, to++, &entries, begin + chosen[i] + (own >= 0 && !waits), scale, sample);
-    }
-    if (waits) put_entry(at, to, &entries, begin + own, 1, sample);
-}
-
-static void fill_task(void *context, int64_t task, int worker) {
-    (void)worker;
-    const pick_job *job = context;
-    const level *at = job->at;
-    int64_t end = job->first + pgcn_i_block_end(job->blocks, task);
-    for (int64_t r = job->first + pgcn_i_block_begin(job->blocks, task); r < end; r++) {
-        pgcn_node node = job->nodes->numbering.node[r];
-        const pgcn_i_csr *t = matrix_of(job->nodes, &node);
-        int64_t count = at->list.offset[r + 1] - at->list.offset[r], from = t->offset[node];
-        if (count < degree_of(t, node)) {
-            pick_some(job, r, node);
-            continue;
-        }
-        int64_t to = at->list.offset[r];
-        int64_t sample = job->nodes->numbering.id[r] / job->nodes->numbering.nodes;
-        memcpy(at->list.column + to, t->column + from, (size_t)count * sizeof *t->column);
-        const t_row entries = row_of(t, node);
-        for (int64_t e = 0; e < count; e++) at->list.value[to + e] = value_of(&entries, from + e);
-        for (int64_t e = 0; e < count && at->link_id; e++)
-            at->link_id[to + e] = sample * t->offset[t->rows] + from + e;
-    }
-}
-
-/* Of some rows; those before have theirs, or are another rank's. */
-static void pick_neighbours(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_range rows,
-                            pgcn_i_path_draw draw) {
-    level *at = &nodes->level[l];
-    pick_job job = {nodes, at, draw, rows.begin, pgcn_i_blocks_of(rows.end - rows.begin)};
-    if (nodes->shares) at->list = nodes->shared;
-    at->list.rows = nodes->rows[l];
-    if (!nodes->shares || rows.begin == 0) at->list.offset[rows.begin] = 0;
-    pgcn_i_parallel(pool, job.blocks.count, count_task, &job);
-    for (int64_t r = rows.begin; r < rows.end; r++) at->list.offset[r + 1] += at->list.offset[r];
-    pgcn_i_parallel(pool, job.blocks.count, fill_task, &job);
-    nodes->links[l] = at->list.offset[rows.end];
-}
-
 /* ---- drawing ------------------------------------------------------------------------------------- */
-
-static void gather_sparse(pgcn_i_nodes *nodes) {
-    const pgcn_i_range own = own_rows(nodes, nodes->levels);
-    int64_t at = 0;
-    for (int64_t r = own.begin; r < own.end; r++) {
-        pgcn_node node = nodes->numbering.node[r];
-        const pgcn_i_input *from = nodes->opts.input;
-        if (nodes->guests && node >= nodes->guests->nodes) {
-            from = nodes->guest_input;
-            node = (pgcn_node)(node - nodes->guests->nodes);
-        }
-        int64_t begin = from->offset[node], count = from->offset[node + 1] - begin;
-        nodes->x_offset[r] = at;
-        nodes->x_drawn[r] = begin;
-        memcpy(nodes->x_column + at, from->column + begin, (size_t)count * sizeof *from->column);
-        memcpy(nodes->x_value + at, from->value + begin, (size_t)count * sizeof *from->value);
-        at += count;
-    }
-    nodes->x_offset[own.end] = at;
-    nodes->input.nonzeros = at;
-    if (nodes->columns.offset) pgcn_i_input_index(&nodes->input, own, nodes->columns);
-}
-
-/* A row of the part has the features of its node, or of another sample of it that is listed already. */
-static void list_row(pgcn_i_nodes *nodes, int64_t row) {
-    enum { NOT_LISTED = -1 };
-    const pgcn_i_numbering *numbering = &nodes->numbering;
-    pgcn_node node = numbering->node[row];
-    for (int s = 0; s < numbering->samples && nodes->x_place[row] == NOT_LISTED; s++) {
-        pgcn_node other = numbering->place[s * numbering->nodes + node];
-        if (other >= 0) nodes->x_place[row] = nodes->x_place[other];
-    }
-    if (nodes->x_place[row] != NOT_LISTED) return;
-    nodes->x_node[nodes->x_nodes] = node;
-    nodes->x_place[row] = (int32_t)nodes->x_nodes++;
-}
-
-/* The nodes of the rows whose features this process reads: of the last level; and, where an operation may read features
- * along drawn links (ops_input.c of nn), of the rows that its rows of the level before lead to. */
-static void list_nodes(pgcn_i_nodes *nodes) {
-    const pgcn_i_range own = own_rows(nodes, nodes->levels);
-    memset(nodes->x_place, -1, (size_t)nodes->numbering.rows * sizeof *nodes->x_place);
-    nodes->x_nodes = 0;
-    for (int64_t r = own.begin; r < own.end; r++) list_row(nodes, r);
-    if (!nodes->divided || !nodes->part.few_links || nodes->levels == 0) return;
-    const pgcn_i_range before = own_rows(nodes, nodes->levels - 1);
-    const pgcn_i_csr *list = &nodes->level[nodes->levels - 1].lists.hop[0];
-    for (int64_t e = list->offset[before.begin]; e < list->offset[before.end]; e++)
-        list_row(nodes, list->column[e]);
-}
 
 /* The lists of a level have as many rows as it has. */
 static void settle_level(pgcn_i_nodes *nodes, int l) {
-    level *at = &nodes->level[l];
+    pgcn_i_level *at = &nodes->level[l];
     nodes->transitions[l].n = at->lists.n = at->lists.rows = nodes->rows[l];
 }
 
 static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_path_draw draw) {
-    level *at = &nodes->level[l];
+    pgcn_i_level *at = &nodes->level[l];
     const pgcn_i_spatial *spatial = nodes->opts.spatial;
     int lists = at->lists.k - 1;
-    pgcn_i_range own = own_rows(nodes, l);
+    pgcn_i_range own = pgcn_i_nodes_own(nodes, l);
     if (nodes->shares && l > 0) own.begin = nodes->rows[l - 1];
     at->subset.n = nodes->rows[l];
     clip_runs(nodes, own, &at->subset);
     if (at->walks)
         pgcn_i_visits_sample(at->walks, &spatial->walker, pool, draw, spatial->visit_degree);
     else
-        pick_neighbours(nodes, pool, l, own, draw);
+        pgcn_i_nodes_pick(nodes, pool, l, own, draw);
     /* entries of this rank end where its rows do, and for whoever counts them at the end of all rows */
     for (int i = 0; i < lists && nodes->divided; i++) {
         int64_t *offset = at->lists.hop[i].offset;
@@ -687,10 +395,10 @@ static void draw_level(pgcn_i_nodes *nodes, pgcn_i_pool *pool, int l, pgcn_i_pat
 /* For the backward pass. */
 static void turn_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool) {
     for (int l = 0; l < nodes->levels; l++) {
-        level *at = &nodes->level[l];
+        pgcn_i_level *at = &nodes->level[l];
         if (nodes->divided && at->lists.k > 1)
             pgcn_i_part_turn(nodes->part_turner, pool, at->lists.hop, at->lists.k - 1,
-                             own_rows(nodes, l), nodes->rows[l + 1], at->lists.hop_t);
+                             pgcn_i_nodes_own(nodes, l), nodes->rows[l + 1], at->lists.hop_t);
         for (int i = 0; i < at->lists.k - 1 && at->lists.hop_t && !nodes->divided; i++)
             pgcn_i_turn(&nodes->turner, pool, &at->lists.hop[i], nodes->rows[l + 1],
                         &at->lists.hop_t[i], at->link_t);
@@ -712,7 +420,7 @@ static void draw_levels(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw
         draw_level(nodes, pool, l, draw);
     }
     nodes->input.n = nodes->rows[nodes->levels];
-    if (nodes->x_row) list_nodes(nodes);
+    pgcn_i_nodes_list(nodes);
 }
 
 /* ---- drawn before it is needed --------------------------------------------------------------------- */
@@ -732,7 +440,7 @@ static void pass(passage *p, void *array, int64_t count, size_t size) {
 }
 
 static void pass_level(pgcn_i_nodes *nodes, int l, passage *p) {
-    level *at = &nodes->level[l];
+    pgcn_i_level *at = &nodes->level[l];
     int64_t rows = nodes->rows[l];
     for (int i = 0; i < at->lists.k - 1; i++) {
         pgcn_i_csr *list = &at->lists.hop[i];
@@ -800,7 +508,7 @@ static bool recall(pgcn_i_nodes *nodes, pgcn_i_path_draw draw, const pgcn_i_draw
     for (int l = 0; l < nodes->levels; l++) settle_level(nodes, l);
     if (numbering->samples > 1) return true;
     memcpy(numbering->id, numbering->node, (size_t)numbering->rows * sizeof *numbering->id);
-    list_nodes(nodes);
+    pgcn_i_nodes_list(nodes);
     return true;
 }
 
@@ -808,7 +516,7 @@ void pgcn_i_nodes_draw(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw 
                        const pgcn_i_drawn *kept) {
     if (!recall(nodes, draw, kept)) draw_levels(nodes, pool, draw);
     turn_levels(nodes, pool);
-    if (!nodes->input.dense) gather_sparse(nodes);
+    pgcn_i_nodes_gather(nodes);
 }
 
 void pgcn_i_nodes_reach(pgcn_i_nodes *nodes, pgcn_i_pool *pool, pgcn_i_path_draw draw) {

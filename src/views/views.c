@@ -29,23 +29,6 @@ static pgcn_i_transition transition_of(const pgcn_i_views *views, int samples) {
     return transition;
 }
 
-static void number_links(pgcn_i_views *views) {
-    const pgcn_i_transition *transition = views->transitions;
-    if (views->link_t)
-        pgcn_i_csr_number(views->link_t, transition->exact, transition->exact_t, transition->n,
-                          views->next_link);
-}
-
-static pgcn_status open_links(pgcn_i_views *views) {
-    const pgcn_i_csr *exact = views->transitions[0].exact;
-    views->link_t = PGCN_I_ARRAY(&views->arena, int64_t, exact->offset[exact->rows]);
-    views->next_link = PGCN_I_ARRAY(&views->arena, int64_t, exact->rows);
-    if (!views->link_t || !views->next_link) return PGCN_ERR_MEMORY;
-    for (int l = 0; l < views->layers; l++) views->transitions[l].link_t = views->link_t;
-    if (!views->batch) number_links(views);
-    return PGCN_OK;
-}
-
 static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts *opts) {
     const pgcn_i_subset *subset = views->batch ? &views->batch->subset : NULL;
     int samplers = opts->sampled ? opts->per_layer ? opts->layers : 1 : 0;
@@ -60,7 +43,7 @@ static pgcn_status open_transitions(pgcn_i_views *views, const pgcn_i_views_opts
         views->transitions[l] = transition_of(views, opts->samples);
         if (opts->sampled) views->transitions[l].visits = views->visits[opts->per_layer ? l : 0];
     }
-    return opts->links && opts->training ? open_links(views) : PGCN_OK;
+    return opts->links && opts->training ? pgcn_i_links_open(views) : PGCN_OK;
 }
 
 /* The rows of the current view. */
@@ -89,7 +72,8 @@ static pgcn_status open_nodes(pgcn_i_views *views, const pgcn_i_views_opts *opts
                                         .neighbours = opts->neighbours,
                                         .batch_paths = opts->batch_paths,
                                         .guests = opts->guests,
-                                        .guest_edges = opts->guest_edges};
+                                        .guest_edges = opts->guest_edges,
+                                        .owners = opts->owners};
     PGCN_TRY(pgcn_i_nodes_new(&of_nodes, &views->nodes));
     views->transitions = PGCN_I_ARRAY(&views->arena, pgcn_i_transition, opts->layers);
     if (!views->transitions) return PGCN_ERR_MEMORY;
@@ -154,6 +138,7 @@ static pgcn_status divide_exact(pgcn_i_views *views, pgcn_i_pool *pool,
         column[i] = PGCN_I_ARRAY(&views->arena, pgcn_node, whole[i]->offset[n]);
         if (!column[i]) return PGCN_ERR_MEMORY;
     }
+    PGCN_TRY(pgcn_i_links_divide(views, pgcn_i_division_own(division)));
     PGCN_TRY(pgcn_i_others_init(&views->others, &views->arena, division->comm->size, n));
     pgcn_i_numberer numberer;
     pgcn_status status = pgcn_i_numberer_init(&numberer, division, 1, n);
@@ -163,6 +148,7 @@ static pgcn_status divide_exact(pgcn_i_views *views, pgcn_i_pool *pool,
     pgcn_i_numberer_free(&numberer);
     for (int i = 0; i < lists; i++) views->own[i].column = column[i];
     for (int l = 0; l < views->layers; l++) {
+        views->transitions[l].whole = whole[0];
         views->transitions[l].exact = &views->own[0];
         if (lists == 2) views->transitions[l].exact_t = &views->own[1];
         views->transitions[l].others = pgcn_i_numbered(&views->others);
@@ -186,7 +172,7 @@ void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t c
     pgcn_i_batch_gather(views->batch, chosen, count);
     count_rows(views);
     for (int l = 0; l < views->layers; l++) views->transitions[l].n = views->batch->subset.n;
-    number_links(views);
+    pgcn_i_links_number(views);
     views->is_drawn = false; /* the paths of other nodes */
 }
 

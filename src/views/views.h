@@ -165,7 +165,7 @@ pgcn_status pgcn_i_clusters_new(const pgcn_dataset *data, const pgcn_config *con
                                 pgcn_i_clusters **out);
 void pgcn_i_clusters_free(pgcn_i_clusters *clusters);
 
-/* ---- batches of nodes (nodes.c) ------------------------------------------------------------------------ */
+/* ---- batches of nodes (nodes.c, nodes_pick.c, nodes_rows.c) ------------------------------------------------------------------------ */
 
 enum { PGCN_MOST_NEIGHBOURS = 1024 };
 
@@ -187,6 +187,8 @@ typedef struct pgcn_i_nodes_opts {
     const char *batch_paths; /* the same of paths; "all" */
     int64_t guests,
         guest_edges; /* room for nodes that are not in the graph, and entries of their rows of T */
+    pgcn_i_comm *
+        owners; /* ranks that have the features of their own nodes each; NULL: `input` has all, or none */
 } pgcn_i_nodes_opts;
 pgcn_status pgcn_i_nodes_new(const pgcn_i_nodes_opts *opts, pgcn_i_nodes **out);
 void pgcn_i_nodes_free(pgcn_i_nodes *nodes);
@@ -238,6 +240,8 @@ pgcn_i_target pgcn_i_nodes_target(pgcn_i_nodes *nodes, const uint8_t *mask);
 int64_t pgcn_i_nodes_touched(const pgcn_i_nodes *nodes);
 /* Bytes of its memory that were touched so far. */
 int64_t pgcn_i_nodes_resident(const pgcn_i_nodes *nodes);
+/* The same of features, which that does not count. */
+int64_t pgcn_i_nodes_features_resident(const pgcn_i_nodes *nodes);
 /* Most rows of a level: min(n, N (1 + p (k - 1))^l) of every sample, or what neighbours lead to. */
 int64_t pgcn_i_nodes_most(const pgcn_i_nodes *nodes, int l);
 /* Number l of "15,10", or the last one; 0 where it is no list of numbers. */
@@ -281,6 +285,7 @@ typedef struct pgcn_i_views_opts {
     int levels;    /* of the network, where nodes > 0 */
     const char *neighbours, *batch_paths;
     int64_t guests, guest_edges;
+    pgcn_i_comm *owners; /* of batches of nodes: see pgcn_i_nodes_opts */
 } pgcn_i_views_opts;
 
 /* Makes one view after the other. */
@@ -316,6 +321,11 @@ static inline bool pgcn_i_views_whole(const pgcn_i_views *views) {
 /* Of such a view: lists of the nodes of this rank alone from now on. */
 pgcn_status pgcn_i_views_divide(pgcn_i_views *views, pgcn_i_pool *pool,
                                 const pgcn_i_division *division);
+/* links.c, for views.c: numbers of transposed entries, where the network has values of links; of another batch; and
+ * of a view that is divided, before its columns are. */
+pgcn_status pgcn_i_links_open(pgcn_i_views *views);
+void pgcn_i_links_number(pgcn_i_views *views);
+pgcn_status pgcn_i_links_divide(pgcn_i_views *views, pgcn_i_range own);
 /* Of a set of graphs: these are the next view; of one graph in batches: these nodes. Nothing is to be chosen of a whole
  * graph. */
 void pgcn_i_views_choose(pgcn_i_views *views, const pgcn_node *chosen, int64_t count);

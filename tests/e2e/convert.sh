@@ -95,7 +95,7 @@ fi
 # what does not fit: at once, with what is needed and what there is
 begin=$SECONDS
 (ulimit -v 2000000 && run 1 "$PATHGCN" data info powerlaw:size=huge)
-holds "$err" "powerlaw:size=huge' needs about 5" "are available" "data convert --memory"
+holds "$err" "powerlaw:size=huge' needs about 4.8 GiB" "are available" "data convert --memory"
 (ulimit -v 2000000 && run 1 "$PATHGCN" train powerlaw:size=huge)
 [ $((SECONDS - begin)) -lt 30 ] || fail "that took $((SECONDS - begin)) seconds"
 

@@ -63,12 +63,24 @@ assert inside == outside
 PYTHON
 done
 [ "$(find . -name '*.pgcn.*' | wc -l)" = 0 ] || fail "temporary files are left"
+
+# ---- a list of nodes that is not in order --------------------------------------------------------------
+
+run 0 pathgcn predict outside --nodes 3,77 --out some.csv
+[ ! -s "$err" ] || fail "nodes in order, each once, had a note: $(cat "$err")"
+run 0 pathgcn predict outside --nodes 77,3 --out sorted.csv
+holds "$err" "note: the nodes of --nodes are written in the order of the data, each once"
+run 0 pathgcn predict outside --nodes 3,77,3 --out once.csv
+holds "$err" "each once: 1 given again left out"
+same "predict --nodes" some.csv sorted.csv
+same "predict --nodes" some.csv once.csv
 run 1 pathgcn predict outside --inference stochastic:2 --memory 17M --out none.csv
-holds "$err" "predicting" "is not possible: it needs at least" "--nodes"
+holds "$err" "predicting" "is not possible: it needs at least" "or predict without draws (--inference deterministic)"
+[ -n "$sanitized" ] || run 0 pathgcn predict outside --inference deterministic --memory 17M --out exact.csv
 run 0 pathgcn eval outside --memory 256M
 ! grep -q "more than the" "$err" || fail "a bound that was kept is said to be exceeded"
 run 0 pathgcn eval outside --memory 16M
-holds "$err" "note: that is more than the 16.8 MB of --memory"
+holds "$err" "note: that is more than the 16.0 MiB of --memory"
 run 0 "$PATHGCN" train int8.pgcn --batch 100 --eval-nodes 100 --steps 1 --epochs 1 --memory 256M --out raceless
 holds "$err" "no race finds settings"
 run 2 pathgcn eval outside karate --memory 256M
@@ -88,7 +100,7 @@ holds "$err" "evaluations look at 10000 validation"
 run 2 pathgcn train int8.pgcn --epochs 1 --memory 256M --out none
 holds "$err" "set batch to a number of training nodes"
 run 1 pathgcn train int8.pgcn "${common[@]}" --epochs 1 --memory 20M --out none
-holds "$err" "within 21.0 MB is not possible: it needs at least" "pages of the graph" "are available"
+holds "$err" "within 20.0 MiB is not possible: it needs at least" "pages of the graph" "are available"
 if [ -z "$sanitized" ]; then # the amount that a refusal names suffices
     bound=$(grep -o 'memory [0-9]*M' "$err" | cut -d' ' -f2)
     run 0 pathgcn train int8.pgcn "${common[@]}" --epochs 1 --quiet --json --memory "$bound" --out enough
@@ -102,8 +114,16 @@ PYTHON
     bound=$(grep -o 'memory [0-9]*M' "$err" | cut -d' ' -f2)
     run 0 pathgcn predict enough --inference stochastic:2 --memory "$bound" --out enough.csv
 fi
-run 2 pathgcn train int8.pgcn --batch-by cluster --parts 4 --epochs 1 --memory 256M --out none
-holds "$err" "leave batch-by out"
+for more in "--parts 4" "--batch 100" "--eval-nodes 100"; do # no other sentence, which would advise clusters
+    # shellcheck disable=SC2086 # two words
+    run 2 pathgcn train int8.pgcn --batch-by cluster $more --epochs 1 --memory 256M --out none
+    holds "$err" "leave batch-by out, with parts, parts-per-step and parts-by, and set batch"
+done
+run 2 pathgcn train int8.pgcn --parts 4 --batch 100 --epochs 1 --memory 256M --out none
+holds "$err" "parts is 4 and does nothing" "the features stay on disk; leave it out"
+run 0 pathgcn data convert karate --out sparse.pgcn
+run 2 pathgcn train sparse.pgcn --batch 9 --memory 256M --out none
+holds "$err" "only dense features can stay on disk; leave --memory out"
 run 2 pathgcn train karate --batch 9 --memory 256M --out none
 holds "$err" "is no container" "pathgcn data convert"
 run 2 pathgcn train int8.pgcn --recipe auto --batch 9 --memory 256M --out none

@@ -46,6 +46,9 @@ done
 # begun, do not
 [ $((10 * $(bytes walks 8))) -lt $((7 * $(bytes walks 2))) ] ||
     fail "lists: $(bytes walks 2) bytes on 2 ranks, $(bytes walks 8) on 8"
+# features of a rank's own nodes, and those that its rows of a batch need
+[ $((10 * $(bytes features 8))) -lt $((7 * $(bytes features 2))) ] ||
+    fail "features: $(bytes features 2) bytes on 2 ranks, $(bytes features 8) on 8"
 
 # ---- features that stay on disk: each rank reads those of its own rows ---------------------------------------
 

@@ -105,7 +105,8 @@ typedef struct network {
     pgcn_i_transition transitions[8];
     int64_t *segment; /* of the graphs of all samples, or NULL */
     int64_t *link_t;
-    bool closes; /* set before the tape is recorded */
+    bool closes;         /* set before the tape is recorded, like the next */
+    pgcn_i_share *share; /* rows of several ranks; NULL: all are here */
     pgcn_i_tape tape;
     pgcn_i_value *logits;
     pgcn_i_loss loss;
@@ -190,6 +191,7 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
     net->tape.gather_bf16 = config->bf16;
     net->tape.half = config->hidden_rows == PGCN_ROWS_BF16;
     net->tape.closes = net->closes;
+    net->tape.share = net->share;
     net->tape.recompute = config->recompute;
     net->logits =
         pgcn_i_network_record(&net->tape, config,

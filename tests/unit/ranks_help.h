@@ -30,35 +30,64 @@ static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *erro
     return true;
 }
 
-/* Goes on with message i as far as the socket allows. */
-static void advance(const pgcn_i_message *m, int64_t *done) {
+/* In the order in which they were posted. */
+enum { MOST_POSTED = 1024 };
+static struct posted {
+    pgcn_i_message message;
+    pgcn_i_queue queue;
+    int64_t done;
+} posted[MOST_POSTED];
+static int posted_count;
+
+static void post(pgcn_i_queue queue, const pgcn_i_message *message, int count) {
+    for (int i = 0; i < count; i++) {
+        if (posted_count == MOST_POSTED) abort();
+        posted[posted_count++] = (struct posted){.message = message[i], .queue = queue};
+    }
+}
+
+static bool is_done(const struct posted *p) {
+    return p->done == p->message.bytes;
+}
+
+/* Goes on with a message as far as the socket allows. */
+static void advance(struct posted *p) {
+    const pgcn_i_message *m = &p->message;
     int socket = sockets[my_rank][m->peer];
-    char *at = (char *)m->data + *done;
-    size_t left = (size_t)(m->bytes - *done);
+    char *at = (char *)m->data + p->done;
+    size_t left = (size_t)(m->bytes - p->done);
     ssize_t moved = m->sends ? send(socket, at, left, MSG_DONTWAIT | MSG_NOSIGNAL)
                              : recv(socket, at, left, MSG_DONTWAIT);
-    if (moved > 0) *done += moved;
+    if (moved > 0) p->done += moved;
 }
 
 /* Messages of the same peer and direction one after the other. */
-static int exchange(const pgcn_i_message *message, int count, double seconds) {
-    int64_t done[4 * MOST] = {0};
+static void progress(void) {
+    for (int i = 0; i < posted_count; i++) {
+        const pgcn_i_message *m = &posted[i].message;
+        bool first = !is_done(&posted[i]);
+        for (int j = 0; j < i && first; j++)
+            first = is_done(&posted[j]) || posted[j].message.peer != m->peer ||
+                    posted[j].message.sends != m->sends;
+        if (first) advance(&posted[i]);
+    }
+}
+
+static int await(pgcn_i_queue queue, double seconds) {
     double waited = 0;
-    for (bool all = false; !all;) {
+    for (bool all = false; !all; waited += 0.001) {
         all = true;
-        for (int i = 0; i < count; i++) {
-            bool first = true;
-            for (int j = 0; j < i; j++)
-                first =
-                    first && !(message[j].peer == message[i].peer &&
-                               message[j].sends == message[i].sends && done[j] < message[j].bytes);
-            if (first && done[i] < message[i].bytes) advance(&message[i], &done[i]);
-            all = all && done[i] == message[i].bytes;
-            if (!all && seconds > 0 && waited > seconds) return message[i].peer;
+        progress();
+        for (int i = 0; i < posted_count; i++) {
+            all = all && (posted[i].queue != queue || is_done(&posted[i]));
+            if (!all && seconds > 0 && waited > seconds) return posted[i].message.peer;
         }
         if (!all) poll(NULL, 0, 1);
-        waited += 0.001;
     }
+    int left = 0;
+    for (int i = 0; i < posted_count; i++)
+        if (posted[i].queue != queue) posted[left++] = posted[i];
+    posted_count = left;
     return PGCN_I_NO_RANK;
 }
 
@@ -77,7 +106,9 @@ static void finish(void) {}
 
 static const pgcn_i_transport by_sockets = {.version = PGCN_I_TRANSPORT_VERSION,
                                             .start = start,
-                                            .exchange = exchange,
+                                            .post = post,
+                                            .progress = progress,
+                                            .await = await,
                                             .waiting = waiting,
                                             .abort = end_all,
                                             .finish = finish};

@@ -104,12 +104,66 @@ static void test_attention_pairs_are_drawn_anew_in_every_step(void **state) {
     problem_free(&p);
 }
 
+/* ---- memory that has a fence behind it ------------------------------------------------------------------ */
+
+enum { FENCE = 8192, FENCE_BYTE = 0xa5 };
+static int fences_broken;
+
+typedef struct fenced {
+    unsigned char *fence;
+    char unused[PGCN_ALIGN - sizeof(unsigned char *)];
+} fenced;
+
+static void *fenced_alloc(size_t bytes, size_t align, void *context) {
+    (void)context;
+    assert_true(align <= sizeof(fenced));
+    size_t all = (sizeof(fenced) + bytes + FENCE + PGCN_ALIGN - 1) / PGCN_ALIGN * PGCN_ALIGN;
+    fenced *block = aligned_alloc(PGCN_ALIGN, all);
+    if (!block) return NULL;
+    block->fence = (unsigned char *)(block + 1) + bytes;
+    memset(block->fence, FENCE_BYTE, FENCE);
+    return block + 1;
+}
+
+static void fenced_free(void *data, void *context) {
+    (void)context;
+    if (!data) return;
+    fenced *block = (fenced *)data - 1;
+    for (int i = 0; i < FENCE; i++)
+        if (block->fence[i] != FENCE_BYTE) {
+            fences_broken++;
+            break;
+        }
+    free(block);
+}
+
+/* 65536 pairs are 1024 blocks, and a few more are half as many: as many pairs as were drawn may have more blocks than as
+ * many as there might have been. */
+static void test_attention_pairs_of_any_number_have_room(void **state) {
+    (void)state;
+    pgcn_set_allocator(&(pgcn_allocator){fenced_alloc, fenced_free, NULL});
+    problem p = {.n = 3000, .graph = random_graph(3000, 22400, false, false, false, 3)};
+    problem_fill(&p);
+    network net;
+    network_open(&net, &p,
+                 "model=supergat heads=1 channels=2 layers=1 edge-loss=1 samples=1 consistency=0",
+                 1);
+    int64_t links = net.spatial.exact.offset[p.n];
+    assert_true(1.4 * (double)links > 65536 && 1.25 * (double)links < 65536);
+    pgcn_i_tape_forward(&net.tape);
+    network_close(&net);
+    problem_free(&p);
+    pgcn_set_allocator(NULL);
+    assert_int_equal(fences_broken, 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_attention_dropout_keeps_the_mean),
         cmocka_unit_test(test_attention_loss_of_links_that_nothing_is_known_of_is_log_2),
         cmocka_unit_test(test_attention_pairs_without_a_link_are_not_links),
         cmocka_unit_test(test_attention_pairs_are_drawn_anew_in_every_step),
+        cmocka_unit_test(test_attention_pairs_of_any_number_have_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

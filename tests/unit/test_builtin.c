@@ -191,6 +191,23 @@ static void test_grid_is_a_checkerboard(void **state) {
 
 /* ---- powerlaw ------------------------------------------------------------------------------ */
 
+/* A graph of fewer nodes is a smaller one, not a denser one. */
+static void test_powerlaw_edges_go_with_the_nodes(void **state) {
+    (void)state;
+    static const char *const names[][2] = {
+        {"powerlaw:nodes=200,classes=3", "powerlaw:nodes=200,edges=1400,classes=3"},
+        {"powerlaw:features=2", "powerlaw:edges=70000,features=2"},
+        {"powerlaw:size=arxiv,nodes=170000,features=1",
+         "powerlaw:nodes=170000,edges=1166243,features=1,classes=40"}};
+    for (int i = 0; i < 3; i++) {
+        pgcn_dataset *data = load(names[i][0], NULL), *same = load(names[i][1], NULL);
+        assert_string_equal(pgcn_dataset_describe(data).fingerprint,
+                            pgcn_dataset_describe(same).fingerprint);
+        pgcn_dataset_free(data);
+        pgcn_dataset_free(same);
+    }
+}
+
 static void test_powerlaw_has_the_properties_asked_for(void **state) {
     (void)state;
     pgcn_dataset *data = load("powerlaw:nodes=20000,edges=140000,homophily=0.7,classes=8", NULL);
@@ -478,6 +495,7 @@ int main(void) {
         cmocka_unit_test(test_sbm_has_the_properties_asked_for),
         cmocka_unit_test(test_sbm_pairs_of_a_class_are_equally_likely),
         cmocka_unit_test(test_grid_is_a_checkerboard),
+        cmocka_unit_test(test_powerlaw_edges_go_with_the_nodes),
         cmocka_unit_test(test_powerlaw_has_the_properties_asked_for),
         cmocka_unit_test(test_powerlaw_tail_of_the_degrees_follows_the_exponent),
         cmocka_unit_test(test_powerlaw_numbers_are_in_random_order),

@@ -77,6 +77,51 @@ static void exchange_work(pgcn_i_comm *comm) {
     CHECK(pgcn_i_comm_status(comm) == PGCN_OK);
 }
 
+/* Messages that are posted in two parts go on around exchanges with the same rank, and count as one. */
+static void posted_work(pgcn_i_comm *comm) {
+    static char big[2][1 << 19], back[2][1 << 19];
+    int next = (comm->rank + 1) % comm->size, before = (comm->rank + comm->size - 1) % comm->size;
+    int64_t mine[MOST], theirs[MOST];
+    if (comm->size == 1) return;
+    for (int part = 0; part < 2; part++) {
+        memset(big[part], 2 * comm->rank + part + 1, sizeof *big);
+        const pgcn_i_message get = {before, false, back[part], sizeof *back};
+        pgcn_i_comm_post(comm, &get, 1);
+    }
+    for (int part = 0; part < 2; part++) {
+        const pgcn_i_message give = {next, true, big[part], sizeof *big};
+        pgcn_i_comm_post(comm, &give, 1);
+        for (int i = 0; i < 3; i++) pgcn_i_comm_progress(comm);
+    }
+    CHECK(comm->rounds.exchanges == 0);
+    for (int r = 0; r < comm->size; r++) mine[r] = 100 * comm->rank + r;
+    pgcn_i_comm_swap(comm, mine, theirs);
+    for (int r = 0; r < comm->size; r++) CHECK(theirs[r] == 100 * r + comm->rank);
+    pgcn_i_comm_finish(comm);
+    pgcn_i_comm_finish(comm); /* nothing is left */
+    for (int part = 0; part < 2; part++)
+        CHECK(back[part][0] == 2 * before + part + 1 &&
+              back[part][sizeof *back - 1] == 2 * before + part + 1);
+    CHECK(comm->rounds.exchanges == 2);
+    CHECK(comm->received == (int64_t)(sizeof back + sizeof *mine * (size_t)(comm->size - 1)));
+}
+
+/* The last rank posts nothing: the others do not wait for ever. */
+static void posted_silent_work(pgcn_i_comm *comm) {
+    int64_t number = 7;
+    comm->patience = 0.05;
+    if (comm->rank == comm->size - 1) return;
+    pgcn_i_comm_post(comm, &(pgcn_i_message){comm->size - 1, false, &number, sizeof number}, 1);
+    pgcn_i_comm_progress(comm);
+    CHECK(pgcn_i_comm_status(comm) == PGCN_OK);
+    pgcn_i_comm_finish(comm);
+    CHECK(pgcn_i_comm_status(comm) == PGCN_ERR_SYSTEM);
+    CHECK(strstr(pgcn_last_error(), "rank 2 has not answered rank"));
+    int64_t received = comm->received;
+    pgcn_i_comm_post(comm, &(pgcn_i_message){comm->size - 1, false, &number, sizeof number}, 1);
+    CHECK(comm->received == received && comm->posted == 0);
+}
+
 /* Rank 0 takes messages as they come; the others wait for theirs. */
 static void waiting_work(pgcn_i_comm *comm) {
     int64_t number = 10 + comm->rank;
@@ -130,6 +175,14 @@ static void test_relay_adds_in_the_order_of_the_ranks(void **state) {
 static void test_exchange_of_long_messages_in_a_ring(void **state) {
     (void)state;
     for_all_sizes(exchange_work);
+}
+static void test_posted_messages_go_on_around_exchanges(void **state) {
+    (void)state;
+    for_all_sizes(posted_work);
+}
+static void test_silent_rank_is_named_when_posts_are_finished(void **state) {
+    (void)state;
+    on_ranks(3, posted_silent_work);
 }
 static void test_messages_are_taken_as_they_come(void **state) {
     (void)state;
@@ -189,6 +242,8 @@ int main(void) {
         cmocka_unit_test(test_gather_has_ranges_of_any_length),
         cmocka_unit_test(test_relay_adds_in_the_order_of_the_ranks),
         cmocka_unit_test(test_exchange_of_long_messages_in_a_ring),
+        cmocka_unit_test(test_posted_messages_go_on_around_exchanges),
+        cmocka_unit_test(test_silent_rank_is_named_when_posts_are_finished),
         cmocka_unit_test(test_messages_are_taken_as_they_come),
         cmocka_unit_test(test_silent_rank_is_named),
         cmocka_unit_test(test_launchers_are_known_by_their_variables),

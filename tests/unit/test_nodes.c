@@ -382,6 +382,39 @@ static void test_nodes_a_pass_has_every_training_node_once(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* The most frequent class beside an accuracy of some nodes is of these nodes. */
+static void test_nodes_majority_is_of_the_nodes_that_are_evaluated(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("powerlaw:nodes=600,edges=3000,features=8,classes=5");
+    pgcn_trainer *trainer = trainer_of(
+        data, "layers=1 channels=8 paths=3 path-length=3 samples=1 consistency=0 epochs=1 batch=64 "
+              "eval-nodes=7 batch-by=nodes");
+    pgcn_score val, test;
+    run_epochs(trainer, 1);
+    must(pgcn_trainer_scores(trainer, &val, &test));
+    const pgcn_i_feed *feed = trainer->feed;
+    assert_int_equal(feed->eval, 14);
+    uint8_t sample[600] = {0};
+    for (int64_t i = 0; i < feed->eval; i++) sample[feed->eval_item[i]] = 1;
+    const pgcn_i_target train = pgcn_i_target_of(data, trainer->split->train);
+    const uint8_t *const mask[] = {trainer->split->val, trainer->split->test};
+    const pgcn_score *const score[] = {&val, &test};
+    for (int part = 0; part < 2; part++) {
+        uint8_t judged[600];
+        double of_sample, of_all;
+        for (int i = 0; i < 600; i++) judged[i] = sample[i] && mask[part][i];
+        const pgcn_i_target some = pgcn_i_target_of(data, judged);
+        const pgcn_i_target all = pgcn_i_target_of(data, mask[part]);
+        assert_int_equal(some.masked, 7);
+        must(pgcn_i_majority(&train, &some, 600, data->classes, &of_sample));
+        must(pgcn_i_majority(&train, &all, 600, data->classes, &of_all));
+        assert_true(of_sample != of_all); /* or this test sees nothing */
+        assert_close(score[part]->majority, of_sample, 1e-9);
+    }
+    pgcn_trainer_free(trainer);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nodes_gradient_is_that_of_the_whole_graph),
@@ -394,6 +427,7 @@ int main(void) {
         cmocka_unit_test(test_nodes_old_settings_keep_their_meaning),
         cmocka_unit_test(test_nodes_settled_batches_outlive_whose_they_were),
         cmocka_unit_test(test_nodes_a_pass_has_every_training_node_once),
+        cmocka_unit_test(test_nodes_majority_is_of_the_nodes_that_are_evaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -387,7 +387,59 @@ static void test_on_disk_what_needs_all_features_is_refused(void **state) {
     must_fail(pgcn_dataset_load(path, &opts, &other), PGCN_ERR_ARGUMENT, "memory is -1");
 }
 
-/* "needs at least 17.9 MB", and the bound in MiB that is advised. */
+/* A setting of the caller, not of a recipe. */
+static void refuse_set(const pgcn_dataset *data, const char *text, const char *key,
+                       const char *value, const char *part) {
+    pgcn_config config = settings(text);
+    pgcn_trainer *trainer = NULL;
+    must(pgcn_config_set(&config, key, value));
+    must_fail(pgcn_trainer_new(data, &config, &trainer), PGCN_ERR_ARGUMENT, part);
+    assert_null(trainer);
+}
+
+/* What a refusal advises is not refused in its turn, with the advice to go back. */
+static void test_on_disk_clusters_are_refused_without_a_circle(void **state) {
+    (void)state;
+    pgcn_dataset *data = load(make_container("a.pgcn", "float32", false), ROOM, NULL);
+    static const char *const with[][2] = {{"parts", "4"}, {"batch", "10"}, {"eval-nodes", "10"}};
+    for (int i = 0; i < 3; i++) {
+        refuse_set(data, "batch-by=cluster", with[i][0], with[i][1], "leave batch-by out");
+        assert_non_null(strstr(pgcn_last_error(), "set batch to a number"));
+        assert_non_null(strstr(pgcn_last_error(), "parts-per-step"));
+    }
+    static const char *const left[][2] = {
+        {"parts", "4"}, {"parts-per-step", "2"}, {"parts-by", "builtin"}};
+    for (int i = 0; i < 3; i++) { /* when batch-by is left out */
+        refuse_set(data, by_nodes, left[i][0], left[i][1], "stay on disk; leave it out");
+        assert_null(strstr(pgcn_last_error(), "cluster"));
+    }
+    pgcn_dataset_free(data);
+}
+
+/* Sparse features stay in memory: nobody is sent to a bound of memory, which refuses them. */
+static void test_on_disk_sparse_features_are_not_advised_to_stay_there(void **state) {
+    (void)state;
+    enum { TOO_MUCH = 60 };
+    char dense[1024], sparse[1024];
+    snprintf(dense, sizeof dense, "%s", make_container("a.pgcn", "float32", false));
+    snprintf(sparse, sizeof sparse, "%s", scratch_path("sparse.pgcn"));
+    pgcn_dataset *data;
+    must(pgcn_dataset_load("karate", NULL, &data));
+    must(pgcn_dataset_save(data, sparse));
+    pgcn_dataset_free(data);
+    must_fail(pgcn_i_check_fits(dense, (int64_t)1 << TOO_MUCH), PGCN_ERR_MEMORY,
+              "leave its features on disk");
+    must_fail(pgcn_i_check_fits(sparse, (int64_t)1 << TOO_MUCH), PGCN_ERR_MEMORY,
+              "end other programs");
+    assert_null(strstr(pgcn_last_error(), "--memory"));
+    pgcn_dataset_opts opts = pgcn_dataset_opts_default();
+    opts.memory = ROOM;
+    must_fail(pgcn_dataset_load(sparse, &opts, &data), PGCN_ERR_ARGUMENT, "leave --memory out");
+    must_fail(pgcn_dataset_load("karate", &opts, &data), PGCN_ERR_ARGUMENT,
+              "where its features are sparse, leave --memory out");
+}
+
+/* "needs at least 17.9 MiB", and the bound in MiB that is advised. */
 static void tell_need(char needed[64], long long *enough) {
     const char *text = pgcn_last_error(), *least = strstr(text, "needs at least ");
     const char *bound = strstr(text, "(--memory ");
@@ -401,7 +453,7 @@ static void test_on_disk_too_little_memory_is_refused_with_the_parts(void **stat
     (void)state;
     const char *path = make_container("a.pgcn", "float32", false);
     pgcn_dataset *data = load(path, 16 << 20, NULL);
-    refuse(data, by_nodes, PGCN_ERR_MEMORY, "within 16.8 MB is not possible: it needs at least");
+    refuse(data, by_nodes, PGCN_ERR_MEMORY, "within 16.0 MiB is not possible: it needs at least");
     assert_non_null(strstr(pgcn_last_error(), "pages of the graph"));
     assert_non_null(strstr(pgcn_last_error(), "are available"));
     pgcn_dataset_free(data);
@@ -671,6 +723,8 @@ int main(void) {
         ON_DISK(test_on_disk_exact_questions_that_lead_too_far_are_answered),
         ON_DISK(test_on_disk_new_nodes_are_refused),
         ON_DISK(test_on_disk_what_needs_all_features_is_refused),
+        ON_DISK(test_on_disk_clusters_are_refused_without_a_circle),
+        ON_DISK(test_on_disk_sparse_features_are_not_advised_to_stay_there),
         ON_DISK(test_on_disk_too_little_memory_is_refused_with_the_parts),
         ON_DISK(test_on_disk_the_cache_gets_what_is_left),
         ON_DISK(test_on_disk_a_failed_read_loses_nothing),

@@ -12,6 +12,8 @@
 #include "base/rng.h"
 
 #include <pthread.h>
+#include <string.h>
+#include <time.h>
 
 static const pgcn_i_partitioner both[] = {PGCN_I_PARTS_BUILTIN, PGCN_I_PARTS_METIS};
 /* of `both` that this build has */
@@ -274,6 +276,89 @@ static void test_partition_leaves_the_random_numbers_of_the_caller_alone(void **
     pgcn_dataset_free(data);
 }
 
+/* ---- long work ----------------------------------------------------------------------------------- */
+
+typedef struct told {
+    const char *stop_at; /* the first letters of what is being done; NULL: it is not stopped */
+    int times;
+    bool out_of_range;
+} told;
+
+static bool on_work(const char *what, double share, void *context) {
+    told *t = context;
+    t->times++;
+    t->out_of_range |= share < 0 || share > 1;
+    return !t->stop_at || strncmp(what, t->stop_at, strlen(t->stop_at)) != 0;
+}
+
+static pgcn_status divide_watched(const pgcn_graph *graph, pgcn_i_partitioner how, told *t) {
+    int32_t *part = malloc((size_t)graph->n * sizeof *part);
+    assert_non_null(part);
+    pgcn_on_work(on_work, t);
+    pgcn_status status = pgcn_i_graph_partition(graph, NULL, (pgcn_i_parts){16, 0}, how, part);
+    pgcn_on_work(NULL, NULL);
+    free(part);
+    return status;
+}
+
+/* Every part of the work can be stopped, says so, and leaves nothing behind: the next partition is the same. */
+static void test_partition_tells_how_far_it_is_and_can_be_stopped(void **state) {
+    (void)state;
+    pgcn_dataset *data = load("powerlaw:nodes=3000,edges=20000", NULL);
+    static const char *const stages[] = {"dividing", "moving", "making"};
+    for (int how = 0; how < makers(); how++) {
+        for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
+            told t = {.stop_at = stages[i]};
+            assert_int_equal(divide_watched(data->graph, both[how], &t), PGCN_ERR_STOPPED);
+            assert_non_null(strstr(pgcn_last_error(), stages[i]));
+        }
+        told t = {.stop_at = NULL};
+        assert_int_equal(divide_watched(data->graph, both[how], &t), PGCN_OK);
+        assert_true(t.times >= 3);
+        assert_false(t.out_of_range);
+    }
+    pgcn_dataset_free(data);
+}
+
+typedef struct late {
+    int left; /* calls until it is stopped */
+    struct timespec stopped;
+} late;
+
+static bool stop_later(const char *what, double share, void *context) {
+    (void)what, (void)share;
+    late *l = context;
+    if (l->left-- > 0) return true;
+    if (l->left == -1) clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &l->stopped);
+    return false;
+}
+
+/* METIS knows nothing of a stop: it is ended in the middle, and works again afterwards. */
+static void test_partition_ends_metis_in_the_middle(void **state) {
+    (void)state;
+    if (!pgcn_i_has_metis()) skip();
+    pgcn_dataset *data = load("powerlaw:nodes=150000,edges=1500000,features=1,classes=2", NULL);
+    int32_t *part = malloc((size_t)data->graph->n * sizeof *part);
+    late l = {.left = 2}; /* the first is told before METIS begins */
+    struct timespec end;
+    pgcn_on_work(stop_later, &l);
+    pgcn_status status =
+        pgcn_i_graph_partition(data->graph, NULL, (pgcn_i_parts){64, 0}, PGCN_I_PARTS_METIS, part);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
+    pgcn_on_work(NULL, NULL);
+    assert_int_equal(status, PGCN_ERR_STOPPED);
+    assert_non_null(strstr(pgcn_last_error(), "stopped while dividing the graph by METIS"));
+    double seconds =
+        (double)(end.tv_sec - l.stopped.tv_sec) + 1e-9 * (double)(end.tv_nsec - l.stopped.tv_nsec);
+    assert_true(seconds < 0.5); /* of processor time; all of it would take more than a second */
+    pgcn_dataset_free(data);
+    free(part);
+    data = load("karate", NULL);
+    pgcn_i_part_quality quality;
+    free(divide(data->graph, NULL, (pgcn_i_parts){2, 0}, PGCN_I_PARTS_METIS, &quality));
+    pgcn_dataset_free(data);
+}
+
 /* ---- what cannot be ------------------------------------------------------------------------------ */
 
 static void test_partition_metis_is_there_or_says_how_to_get_it(void **state) {
@@ -320,6 +405,8 @@ int main(void) {
         cmocka_unit_test(test_partition_order_keeps_another_order_inside_parts),
         cmocka_unit_test(test_partition_is_the_same_in_any_thread),
         cmocka_unit_test(test_partition_leaves_the_random_numbers_of_the_caller_alone),
+        cmocka_unit_test(test_partition_tells_how_far_it_is_and_can_be_stopped),
+        cmocka_unit_test(test_partition_ends_metis_in_the_middle),
         cmocka_unit_test(test_partition_metis_is_there_or_says_how_to_get_it),
         cmocka_unit_test(test_partition_refuses_sizes_that_do_not_fit),
     };

@@ -8,6 +8,10 @@
 
 #include "every_kind_help.h"
 
+#include "train/train.h"
+
+#include <math.h>
+
 enum { N = 1000, GROUPS = 8, PATHS = 3, LENGTH = 4, CHANNELS = 16, LAYERS = 3 };
 
 static pgcn_config small_config(void) {
@@ -120,19 +124,48 @@ static void test_ranks_memory_falls_where_it_should(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* For this number of ranks, with the small settings. */
+static pgcn_ranks predicted(const char *name, int ranks) {
+    pgcn_config config = small_config();
+    pgcn_ranks out;
+    pgcn_dataset *data = load(name, NULL);
+    assert_int_equal(pgcn_dataset_ranks(data, &config, &ranks, 1, &out), PGCN_OK);
+    pgcn_dataset_free(data);
+    return out;
+}
+
+/* Dense features are in memory once, as the first layer reads them: the container is mapped. */
+static void test_ranks_memory_has_dense_features_once(void **state) {
+    (void)state;
+    static const char *const names[] = {"powerlaw:nodes=1024,edges=5000,features=16:groups=8",
+                                        "powerlaw:nodes=1024,edges=5000,features=80:groups=8"};
+    pgcn_ranks out[2];
+    for (int i = 0; i < 2; i++) out[i] = predicted(names[i], 2);
+    int64_t more = out[1].memory_rows - out[0].memory_rows, once = 1024 / 2 * (80 - 16) * 4;
+    assert_in_range(more, once - 2, once + 2);
+}
+
+/* Huge pages hold rows beside those that are fetched, but no more than there are. */
+static void test_ranks_memory_of_rows_of_others_is_bounded_by_all_of_them(void **state) {
+    (void)state;
+    static const int ranks[] = {2};
+    pgcn_dataset *data = load("grid:rows=32,cols=32:order=parts,groups=8", NULL);
+    pgcn_config config = small_config();
+    pgcn_ranks out;
+    assert_int_equal(pgcn_dataset_ranks(data, &config, ranks, 1, &out), PGCN_OK);
+    double all = (1024.0 - 512) * 4 * CHANNELS * config.samples * pgcn_i_copies_of_fetched(&config);
+    assert_true(out.visited < 512 * 7 / 8); /* not all are fetched */
+    assert_true(fabs((double)out.memory_fetched - all) <= 1);
+    pgcn_dataset_free(data);
+}
+
 /* The point of parts: less to fetch than with nodes in any order. */
 static void test_ranks_fetch_less_of_parts_than_of_random_groups(void **state) {
     (void)state;
-    static const int ranks[] = {4};
     static const char *const names[] = {"grid:rows=32,cols=32:order=random,groups=8",
                                         "grid:rows=32,cols=32:order=parts,groups=8"};
-    pgcn_config config = small_config();
     pgcn_ranks out[2];
-    for (int i = 0; i < 2; i++) {
-        pgcn_dataset *data = load(names[i], NULL);
-        assert_int_equal(pgcn_dataset_ranks(data, &config, ranks, 1, &out[i]), PGCN_OK);
-        pgcn_dataset_free(data);
-    }
+    for (int i = 0; i < 2; i++) out[i] = predicted(names[i], 4);
     assert_true(2 * out[1].visited < out[0].visited);
     assert_true(2 * out[1].neighbours < out[0].neighbours);
     assert_true(2 * out[1].bytes_step < out[0].bytes_step);
@@ -171,6 +204,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ranks_fetch_what_a_plain_count_says),
         cmocka_unit_test(test_ranks_memory_falls_where_it_should),
+        cmocka_unit_test(test_ranks_memory_has_dense_features_once),
+        cmocka_unit_test(test_ranks_memory_of_rows_of_others_is_bounded_by_all_of_them),
         cmocka_unit_test(test_ranks_fetch_less_of_parts_than_of_random_groups),
         cmocka_unit_test(test_ranks_beyond_the_groups_are_refused),
         cmocka_unit_test(test_ranks_every_failing_allocation_is_reported),

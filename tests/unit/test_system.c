@@ -159,7 +159,7 @@ static void test_available_memory_knows_the_limit_of_the_address_space(void **st
     assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
     assert_true(left > 0 && left < (int64_t)1 << 30);
     assert_null(block);
-    assert_error_says("out of memory: 2.1 GB more are needed, and ");
+    assert_error_says("out of memory: 2.0 GiB more are needed, and ");
     assert_error_says("B are available");
 }
 
@@ -192,9 +192,15 @@ static void test_format_bytes_chooses_the_unit(void **state) {
     static const struct {
         int64_t bytes;
         const char *text;
-    } cases[] = {{0, "0 bytes"},           {999, "999 bytes"},     {1500, "1.5 kB"},
-                 {78200000, "78.2 MB"},    {3000000000, "3.0 GB"}, {4400000000000, "4.4 TB"},
-                 {INT64_MAX, "9223.4 PB"}, {-1, "-1 bytes"}};
+    } cases[] = {{0, "0 bytes"},
+                 {1023, "1023 bytes"},
+                 {1024, "1.0 KiB"},
+                 {1500, "1.5 KiB"},
+                 {78200000, "74.6 MiB"},
+                 {(int64_t)3 << 30, "3.0 GiB"},
+                 {4400000000000, "4.0 TiB"},
+                 {INT64_MAX, "8192.0 PiB"},
+                 {-1, "-1 bytes"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[32];
         pgcn_format_bytes(cases[i].bytes, text);
