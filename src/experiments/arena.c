@@ -1,6 +1,7 @@
 /* reproduce arena: every network on every data set by one budget. A cell is a nested search, `tune --nested` with the
  * same number of candidates, epochs and runs for all networks, in a directory of its own and, but for ranks, in a process
- * of its own; what it leaves there is read again for the table. A cell that is done is not searched again, and one that is not stays empty.
+ * of its own; what it leaves there is read again for the table. A cell that is done is not searched again, and one that is not
+ * stays empty; so do those of a data set that is not here.
  * docs/PROTOCOL.md fixes the budget. */
 #include "experiments/reproduce.h"
 
@@ -210,6 +211,29 @@ static pgcn_status search_cell(const arena *a, arena_cell *cell, int number) {
     return PGCN_OK;
 }
 
+/* Whether there is something to search on; why not is said once for all networks. */
+static bool is_here(const arena *a, const char *name) {
+    pgcn_dataset_opts opts = pgcn_dataset_opts_default();
+    pgcn_dataset *data = NULL;
+    opts.data_dir = a->request->data_dir;
+    pgcn_status status = pgcn_dataset_load(name, &opts, &data);
+    if (status != PGCN_OK)
+        cli_complain(a->request->command, "%s; the cells of %s stay empty", pgcn_last_error(),
+                     name);
+    pgcn_dataset_free(data);
+    return status == PGCN_OK;
+}
+
+/* All networks on one data set. */
+static pgcn_status search_set(const arena *a, int set) {
+    int first = set * a->networks.count, last = first + a->networks.count, left = 0;
+    for (int i = first; i < last; i++) left += !a->cell[i].result || a->request->fresh;
+    if (left == 0 || !is_here(a, a->sets.word[set])) return PGCN_OK;
+    for (int i = first; i < last && !cli_interrupted(); i++)
+        CLI_TRY(search_cell(a, &a->cell[i], i));
+    return PGCN_OK;
+}
+
 /* ---- the table -------------------------------------------------------------------------------- */
 
 /* The mean test figure of a split by its name; NaN: there is none. Its key names the measure: test_auc. */
@@ -371,13 +395,13 @@ static bool set_up_cell(const arena *a, int number) {
     return cell->request != NULL;
 }
 
-static pgcn_status check_done(const arena *a) {
+static pgcn_status check_done(const arena *a, bool only_report) {
     int done = 0;
     for (int i = 0; i < cells_of(a); i++) done += a->cell[i].result != NULL;
     if (done == cells_of(a)) return PGCN_OK;
     return cli_fail(a->request->command, PGCN_ERR_SYSTEM,
-                    "%d of %d cells are done; the same command goes on with the others", done,
-                    cells_of(a));
+                    "%d of %d cells are done; the same command%s goes on with the others", done,
+                    cells_of(a), only_report ? " without --report" : "");
 }
 
 static pgcn_status run_arena(arena *a, bool only_report) {
@@ -385,10 +409,10 @@ static pgcn_status run_arena(arena *a, bool only_report) {
         if (!set_up_cell(a, i))
             return cli_fail(a->request->command, PGCN_ERR_MEMORY, "out of memory");
     if (!only_report) cli_catch_signals();
-    for (int i = 0; i < cells_of(a) && !only_report && !cli_interrupted(); i++)
-        CLI_TRY(search_cell(a, &a->cell[i], i));
+    for (int set = 0; set < a->sets.count && !only_report && !cli_interrupted(); set++)
+        CLI_TRY(search_set(a, set));
     CLI_TRY(report(a));
-    return check_done(a);
+    return check_done(a, only_report);
 }
 
 pgcn_status exp_arena(const exp_request *r, const exp_pace *pace, bool only_report) {

@@ -15,7 +15,7 @@ refused 2 "--model|--models chooses networks" reproduce arena --model gcn --out 
 
 # ---- nothing is done yet ---------------------------------------------------------------------------
 run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --report
-holds "$err" "0 of 4 cells are done"
+holds "$err" "0 of 4 cells are done; the same command without --report goes on with the others"
 holds "$out" "mlp"
 
 # ---- two networks, then a third: what is done stays --------------------------------------------------
@@ -48,5 +48,10 @@ run 0 pathgcn "${arena[@]/made/moved}" --models mlp --report
 # ---- another budget is another cell, and one that fails stays empty ------------------------------------
 run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --epochs 6 --report
 holds "$err" "0 of 4 cells are done"
-run 1 pathgcn reproduce arena --quick --datasets "$club nowhere" --models mlp --jobs 2 --out made
-holds "$err" "mlp on nowhere is not done and its cell stays empty" "1 of 2 cells are done"
+run 1 pathgcn reproduce arena --quick --datasets "nowhere $club" --models mlp,gcn --jobs 2 --out made
+holds "$err" "no data set 'nowhere'" "the cells of nowhere stay empty" \
+    "2 of 4 cells are done; the same command goes on with the others"
+[ "$(grep -c nowhere "$err")" = 1 ] || fail "a data set that is not here is named more than once"
+[ ! -e made/arena/nowhere ] || fail "a search was begun on a data set that is not here"
+run 1 pathgcn reproduce arena --quick --datasets "$club grid:rows=6,cols=6" --models mlp --jobs 2 --epochs 0 --out made
+holds "$err" "is not done and its cell stays empty"
