@@ -6,6 +6,7 @@
 
 #include <mpi.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +16,24 @@
 enum {
     TAG = 1,
     MOST_BYTES = 1 << 30, /* of one message: MPI counts in int */
-    SPINS = 300,          /* before the core is given to others, */
-    YIELDS = 600,         /* and before this thread sleeps */
+    LONG_BYTES = 4 << 20, /* of a message that may wait for the other side's word before it goes, */
+    EAGER_BYTES = 48 << 10, /* and of one that goes at once on most networks */
+    ABORT_SECONDS = 5,      /* that MPI has for ending all ranks */
+    SPINS = 300,            /* before the core is given to others, */
+    YIELDS = 600,           /* and before this thread sleeps */
 };
 
 static MPI_Comm ranks = MPI_COMM_NULL;
 static bool started_here;
 
-/* Requests of an exchange, and whom each is with. */
-static struct {
+/* Requests of a queue, and whom each is with. */
+typedef struct pending {
     MPI_Request *request;
     int *peer;
-    int capacity;
+    int capacity, count;
+    int next; /* those before are done */
 } pending;
+static pending queues[PGCN_I_QUEUES];
 
 static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes) {
     int provided = MPI_THREAD_SINGLE, initialized = 0;
@@ -60,33 +66,69 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void make_room(int count) {
-    if (count <= pending.capacity) return;
-    pending.capacity = 2 * count;
-    pending.request = realloc(pending.request, (size_t)pending.capacity * sizeof(MPI_Request));
-    pending.peer = realloc(pending.peer, (size_t)pending.capacity * sizeof(int));
-    if (!pending.request || !pending.peer) {
+static volatile sig_atomic_t exit_code;
+
+static void leave_at_once(int signal) {
+    (void)signal;
+    _exit(exit_code);
+}
+
+/* MPI_Abort asks a daemon, and where the network is gone it may wait for the answer without an end. Then this rank ends
+ * by itself, and its launcher ends the others that it still reaches. */
+static void end_all(int code) {
+    exit_code = code;
+    signal(SIGALRM, leave_at_once);
+    alarm(ABORT_SECONDS);
+    MPI_Abort(ranks, code);
+}
+
+static void make_room(pending *of) {
+    if (of->count < of->capacity) return;
+    of->capacity = 2 * of->capacity + 16;
+    of->request = realloc(of->request, (size_t)of->capacity * sizeof(MPI_Request));
+    of->peer = realloc(of->peer, (size_t)of->capacity * sizeof(int));
+    if (!of->request || !of->peer) {
         fprintf(stderr, "pathgcn: out of memory for the messages of MPI\n");
-        MPI_Abort(ranks, 1);
+        end_all(1);
     }
 }
 
-/* A message in pieces of at most MOST_BYTES. */
-static int post(const pgcn_i_message *message, int count) {
+/* A message in pieces, the same ones on both sides. MPI asks the receiver before it sends a long one. Where both sides
+ * compute meanwhile, and the line is full of other messages, the answer takes long; so what is not too long goes in
+ * pieces that MPI sends without asking. */
+static void post_one(pending *of, const pgcn_i_message *message) {
+    const bool asks = of == &queues[PGCN_I_AT_ONCE] || message->bytes > LONG_BYTES;
+    const int64_t most = asks ? MOST_BYTES : EAGER_BYTES;
     char *data = message->data;
-    for (int64_t at = 0; at < message->bytes; at += MOST_BYTES) {
+    for (int64_t at = 0; at < message->bytes; at += most) {
         int64_t left = message->bytes - at;
-        int bytes = (int)(left < MOST_BYTES ? left : MOST_BYTES);
-        make_room(count + 1);
+        int bytes = (int)(left < most ? left : most);
+        make_room(of);
+        MPI_Request *request = &of->request[of->count];
         if (message->sends)
-            MPI_Isend(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks,
-                      &pending.request[count]);
+            MPI_Isend(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks, request);
         else
-            MPI_Irecv(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks,
-                      &pending.request[count]);
-        pending.peer[count++] = message->peer;
+            MPI_Irecv(data + at, bytes, MPI_BYTE, message->peer, TAG, ranks, request);
+        of->peer[of->count++] = message->peer;
     }
-    return count;
+}
+
+static void post(pgcn_i_queue queue, const pgcn_i_message *message, int count) {
+    for (int i = 0; i < count; i++) post_one(&queues[queue], &message[i]);
+}
+
+/* Whether the next request of a queue is done. All others of this rank go on meanwhile. */
+static bool test_next(pending *of) {
+    int done = 0;
+    MPI_Test(&of->request[of->next], &done, MPI_STATUS_IGNORE);
+    if (done) of->next++;
+    return done;
+}
+
+static void progress(void) {
+    pending *of = &queues[PGCN_I_MEANWHILE];
+    while (of->next < of->count && test_next(of)) {
+    }
 }
 
 static void wait_a_little(int64_t turns) {
@@ -96,22 +138,19 @@ static void wait_a_little(int64_t turns) {
         sched_yield();
 }
 
-/* Requests are waited for one after the other; all of them go on meanwhile. */
-static int exchange(const pgcn_i_message *message, int count, double seconds) {
-    int requests = 0;
-    for (int i = 0; i < count; i++) requests = post(&message[i], requests);
+/* Requests are waited for one after the other. */
+static int await(pgcn_i_queue queue, double seconds) {
+    pending *of = &queues[queue];
     double begin = now();
-    for (int i = 0; i < requests; i++) {
-        int done = 0;
-        for (int64_t turns = 0; !done; turns++) {
-            MPI_Test(&pending.request[i], &done, MPI_STATUS_IGNORE);
-            if (done) break;
+    while (of->next < of->count) {
+        for (int64_t turns = 0; !test_next(of); turns++) {
             wait_a_little(turns);
             if (turns % 256 == 255 && seconds > 0 && now() - begin > seconds)
-                return pending.peer[i];
+                return of->peer[of->next];
         }
-        if (requests > 1 && seconds > 0 && i % 16 == 15) begin = now(); /* somebody answered */
+        if (seconds > 0 && of->next % 16 == 0) begin = now(); /* somebody answered */
     }
+    of->count = of->next = 0;
     return PGCN_I_NO_RANK;
 }
 
@@ -122,14 +161,12 @@ static int waiting(void) {
     return found ? status.MPI_SOURCE : PGCN_I_NO_RANK;
 }
 
-static void end_all(int code) {
-    MPI_Abort(ranks, code);
-}
-
 static void finish(void) {
-    free(pending.request);
-    free(pending.peer);
-    memset(&pending, 0, sizeof pending);
+    for (int i = 0; i < PGCN_I_QUEUES; i++) {
+        free(queues[i].request);
+        free(queues[i].peer);
+    }
+    memset(queues, 0, sizeof queues);
     MPI_Comm_free(&ranks);
     if (started_here) MPI_Finalize();
 }
@@ -137,7 +174,9 @@ static void finish(void) {
 __attribute__((visibility("default"))) extern const pgcn_i_transport pgcn_transport;
 const pgcn_i_transport pgcn_transport = {.version = PGCN_I_TRANSPORT_VERSION,
                                          .start = start,
-                                         .exchange = exchange,
+                                         .post = post,
+                                         .progress = progress,
+                                         .await = await,
                                          .waiting = waiting,
                                          .abort = end_all,
                                          .finish = finish};

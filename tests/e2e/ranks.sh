@@ -35,6 +35,12 @@ check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
 check links "3" powerlaw:nodes=6000,edges=30000,features=100 --model sage --layers 2 --channels 16 --batch-by nodes \
     --batch 100 --steps 2
 check attention "2" sbm:nodes=300 --model gat
+# values of links that go from rank to rank: of few live rows along few edges, by all steps together, and gates
+cut=(grid:rows=40,cols=40 --prepare order=parts,groups=16)
+check few-links "3" "${cut[@]},per-class=5/100/200" --model gat --layers 3 --dropout-attention 0.3
+check diffusion "4" "${cut[@]}" --model grand --layers 2 --channels 16
+check pairs "3" sbm:nodes=700 --model supergat --channels 16
+check pools "3" "$PATHGCN_SOURCE/examples/shapes" --batch 8 --model gat
 # what is divided along the exact transition, by steps, by propagation with few live rows, and along links
 check exact "3" sbm:nodes=700 --train-form exact --samples 2
 check propagation "3" sbm:nodes=700 --model gcn
@@ -42,8 +48,10 @@ check flux "3" sbm:nodes=700 --model pde-gcn-d
 # few live rows in several layers of walks, read in bf16; and scores by a measure that needs all probabilities
 check live "2 5" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --samples 2 --consistency 0 \
     --residual initial --bf16 yes --select macro-f1
-check full "2" sbm:nodes=300 --kernel full # knows no ranks: every rank draws all walks
-check tiny "3" karate                      # one group: two ranks have no nodes
+check full "2 3" sbm:nodes=300 --kernel full --samples 2
+check full-exact "3" sbm:nodes=300 --kernel full --train-form exact
+check tiny "3" karate # one group: two ranks have no nodes
+check tiny-attention "3" karate --model gat
 
 # ---- memory that falls -----------------------------------------------------------------------------
 
@@ -103,13 +111,27 @@ same_training steps stopped
 # ---- hanging -----------------------------------------------------------------------------------------
 
 export PATHGCN_MPI_PATIENCE=3
-begin_long 2 hangs
-kill -STOP "$victim"
-code=0
-wait $job || code=$?
-unset PATHGCN_MPI_PATIENCE
-[ $code != 0 ] || fail "a job whose rank hangs ended well"
-tr '\n' ' ' <"$err" | grep -q "has not answered rank 0" || { show_last && fail "nobody said that rank 1 hangs"; }
+check_hanging() { # DIRECTORY
+    begin_long 2 "$1"
+    kill -STOP "$victim"
+    code=0
+    wait_for 30 gone $job
+    wait $job || code=$?
+    [ $code != 0 ] || fail "a job whose rank hangs ended well"
+    tr '\n' ' ' <"$err" | grep -q "has not answered rank 0" || { show_last && fail "nobody said that rank 1 hangs"; }
+}
+gone() { # PROCESS
+    ! kill -0 "$1" 2>/dev/null
+}
+check_hanging hangs
+
+# MPI_Abort itself may hang, where its daemons cannot be reached.
+echo 'int MPI_Abort(void *ranks, int code); int pause(void);
+int MPI_Abort(void *ranks, int code) { for (;;) pause(); return ranks ? code : 0; }' >abort.c
+cc -shared -fPIC -o abort.so abort.c
+export LD_PRELOAD=$PWD/abort.so
+check_hanging hangs_twice
+unset PATHGCN_MPI_PATIENCE LD_PRELOAD
 
 # ---- sentences ---------------------------------------------------------------------------------------
 
