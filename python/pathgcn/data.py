@@ -420,7 +420,7 @@ def _graph_of_matrix(adjacency: Any, n: int, directed: bool, self_loops: bool) -
         dense = np.asarray(adjacency)
         row, column = np.nonzero(dense)
         value = dense[row, column]
-        weight = None if (value == 1).all() else value
+        weight = None if np.all(value == 1) else as_floats(value, "values of the adjacency")
         if weight is not None and not directed and np.array_equal(dense, dense.T):
             upper = row <= column  # both halves say the same, and weights of equal edges are added
             row, column, weight = row[upper], column[upper], weight[upper]
@@ -603,9 +603,9 @@ def load(
     header : {"auto", "yes", "no"}
         Whether the first line of an edge list is a header.
     memory : str or int, optional
-        ``"2G"``, ``"512M"`` or bytes: the dense features of a container (``.pgcn``) stay on disk, and what is computed
-        on it keeps this process within so much memory. Trainings have batches of nodes (``batch=1024``); the bits are
-        those of the same data in memory.
+        ``"2G"`` (GiB), ``"512M"`` (MiB) or bytes: the dense features of a container (``.pgcn``) stay on disk, and what
+        is computed on it keeps this process within so much memory. Trainings have batches of nodes (``batch=1024``);
+        the bits are those of the same data in memory.
 
     Examples
     --------

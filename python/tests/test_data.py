@@ -417,6 +417,7 @@ def test_numbers_of_items_that_do_not_exist_are_named(number):
     [
         ({"adjacency": np.ones((6, 5))}, r"expected \[n, n\]"),
         ({"adjacency": np.ones((5, 5))}, "disagree"),
+        ({"adjacency": [["a"]], "features": None}, "values of the adjacency"),
         ({"edges": np.zeros((3, 3), dtype=int)}, r"\[2, m\] or \[m, 2\]"),
         ({"edges": ([0, 1], [1])}, "as many"),
         ({"edges": ([0, 1], [1, 6])}, "6"),
