@@ -4,7 +4,7 @@
  *   + lambda * mean over nodes and samples of || p_s - sharpen_T(mean_s p_s) ||^2   (consistency)
  *
  * Groups of nodes, all samples of a node in one group; the sums of groups are added in order. */
-#include "nn/nn.h"
+#include "nn/ranks.h"
 
 #include <math.h>
 

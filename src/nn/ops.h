@@ -2,7 +2,7 @@
 #ifndef PGCN_OPS_H
 #define PGCN_OPS_H
 
-#include "nn/nn.h"
+#include "nn/ranks.h"
 
 typedef struct pgcn_i_job {
     pgcn_i_tape *tape;

@@ -8,6 +8,7 @@
  *
  * Called by the trainer and by inference. */
 #include "nn/plan.h"
+#include "nn/ranks.h"
 
 #include <string.h>
 

@@ -7,6 +7,7 @@
  *
  * With `recompute` how long segments are is tried out. */
 #include "nn/plan.h"
+#include "nn/ranks.h"
 
 /* A time, in loops from begin to end; the next one of the same array. */
 typedef struct pgcn_i_span {

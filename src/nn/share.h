@@ -3,7 +3,7 @@
 #ifndef PGCN_SHARE_H
 #define PGCN_SHARE_H
 
-#include "nn/nn.h"
+#include "nn/ranks.h"
 
 /* Which rows are read by whom. */
 typedef struct pgcn_i_want {

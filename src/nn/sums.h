@@ -2,7 +2,7 @@
 #ifndef PGCN_SUMS_H
 #define PGCN_SUMS_H
 
-#include "nn/nn.h"
+#include "nn/ranks.h"
 
 /* to (= or +=) the sum over groups of partial[group][first .. first + count - 1] */
 typedef struct pgcn_i_group_sum {

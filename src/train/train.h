@@ -7,6 +7,7 @@
 #ifndef PGCN_TRAIN_H
 #define PGCN_TRAIN_H
 
+#include "nn/ranks.h"
 #include "views/views.h"
 
 /* ---- configuration (config.c, recipe.c) ---------------------------------------------------- */
