@@ -292,8 +292,11 @@ static void add_comparison(exp_table *table, const arena_cell *ours, const arena
         return;
     }
     exp_pairing pairing = compare(ours, cell);
+    bool is_nothing = fabs(pairing.mean) < 0.005; /* -0.00 would look like a difference */
     if (isnan(pairing.error))
         exp_table_add(table, "%s", "");
+    else if (is_nothing)
+        exp_table_add(table, "0.00 ± %.2f", pairing.error);
     else
         exp_table_add(table, "%+.2f ± %.2f", pairing.mean, pairing.error);
     exp_table_add(table, "%s", pairing.verdict);
@@ -395,13 +398,21 @@ static bool set_up_cell(const arena *a, int number) {
     return cell->request != NULL;
 }
 
+/* A table of what is there is all that --report is asked for: cells that are missing are no error of it. */
 static pgcn_status check_done(const arena *a, bool only_report) {
-    int done = 0;
-    for (int i = 0; i < cells_of(a); i++) done += a->cell[i].result != NULL;
-    if (done == cells_of(a)) return PGCN_OK;
-    return cli_fail(a->request->command, PGCN_ERR_SYSTEM,
-                    "%d of %d cells are done; the same command%s goes on with the others", done,
-                    cells_of(a), only_report ? " without --report" : "");
+    int done = 0, all = cells_of(a);
+    for (int i = 0; i < all; i++) done += a->cell[i].result != NULL;
+    if (done == all) return PGCN_OK;
+    if (!only_report)
+        return cli_fail(a->request->command, PGCN_ERR_SYSTEM,
+                        "%d of %d cells are done; the same command goes on with the others", done,
+                        all);
+    if (!a->request->quiet)
+        fprintf(stderr,
+                "note: %d of %d cells are done; the same command without --report goes on with the "
+                "others\n",
+                done, all);
+    return PGCN_OK;
 }
 
 static pgcn_status run_arena(arena *a, bool only_report) {

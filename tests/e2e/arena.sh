@@ -14,9 +14,11 @@ refused 2 "--model|--models chooses networks" reproduce arena --model gcn --out 
 [ ! -e made/arena ] || fail "a refused command left a directory"
 
 # ---- nothing is done yet ---------------------------------------------------------------------------
-run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --report
-holds "$err" "0 of 4 cells are done; the same command without --report goes on with the others"
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp --report
+holds "$err" "note: 0 of 4 cells are done; the same command without --report goes on with the others"
 holds "$out" "mlp"
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp --report --quiet
+[ ! -s "$err" ] || fail "a quiet report had something to say: $(cat "$err")"
 
 # ---- two networks, then a third: what is done stays --------------------------------------------------
 run 0 pathgcn "${arena[@]}" --models pathgcn,mlp
@@ -45,8 +47,26 @@ sed -i '/"core_seconds"/d' moved/arena/*/mlp/nested.json # as of a build that di
 run 0 pathgcn "${arena[@]/made/moved}" --models mlp --report
 [ -z "$(awk -F, 'NR > 1 { printf "%s", $(NF - 1) }' moved/arena.csv)" ] || fail "core-hours of cells that have none"
 
+# ---- a difference that rounds to nothing has no sign -----------------------------------------------------
+all_tests() { # NETWORK FIGURE: of all splits of its cells
+    local file
+    for file in moved/arena/*/"$1"/nested.json; do
+        awk -v figure="$2" '/"test_[a-z]*": {/ { print; getline; sub(/[0-9.]+/, figure) } { print }' "$file" >changed
+        mv changed "$file"
+    done
+}
+all_tests mlp 50
+for figure in 49.999 50 50.001; do
+    all_tests pathgcn $figure
+    run 0 pathgcn "${arena[@]/made/moved}" --models pathgcn,mlp --report
+    [ "$(grep -c ',0.00 ± 0.00,' moved/arena.csv)" = 2 ] || fail "$figure minus 50: $(cat moved/arena.csv)"
+done
+all_tests pathgcn 49.9
+run 0 pathgcn "${arena[@]/made/moved}" --models pathgcn,mlp --report
+holds moved/arena.csv ",-0.10 ± 0.00,"
+
 # ---- another budget is another cell, and one that fails stays empty ------------------------------------
-run 1 pathgcn "${arena[@]}" --models pathgcn,mlp --epochs 6 --report
+run 0 pathgcn "${arena[@]}" --models pathgcn,mlp --epochs 6 --report
 holds "$err" "0 of 4 cells are done"
 run 1 pathgcn reproduce arena --quick --datasets "nowhere $club" --models mlp,gcn --jobs 2 --out made
 holds "$err" "no data set 'nowhere'" "the cells of nowhere stay empty" \
