@@ -188,14 +188,30 @@ static void print_launcher(void) {
         fprintf(stderr, "%s -n %d ", getenv("SLURM_STEP_NUM_TASKS") ? "srun" : "mpirun", ranks);
 }
 
+/* What is done: "after epoch 3", with the steps of the next one. */
+static void print_progress(const pgcn_trainer *trainer) {
+    int64_t epochs, all, steps = pgcn_trainer_steps(trainer, &all);
+    pgcn_trainer_history(trainer, &epochs);
+    fprintf(stderr, "after epoch %lld", (long long)epochs);
+    if (steps > 0)
+        fprintf(stderr, ", %lld of %lld steps of the next,", (long long)steps, (long long)all);
+}
+
+static void note_resumed(const run_state *s) {
+    if (s->r->quiet || pgcn_trainer_finished(s->trainer)) return;
+    fputs("note: ", stderr);
+    if (s->meter.runs > 1) fprintf(stderr, "run %lld/%lld is ", s->meter.run, s->meter.runs);
+    fputs("going on ", stderr);
+    print_progress(s->trainer);
+    fprintf(stderr, " from %s\n", s->files->checkpoint);
+}
+
 /* The command as it was typed, with --resume in front, where no "--" can stand before it. */
 static void print_how_to_resume(const run_state *s) {
     const train_request *r = s->r;
     const train_files *files = s->files;
-    int64_t all, steps = pgcn_trainer_steps(s->trainer, &all);
-    fprintf(stderr, "Interrupted after epoch %lld", (long long)s->out->epochs);
-    if (steps > 0)
-        fprintf(stderr, ", %lld of %lld steps of the next,", (long long)steps, (long long)all);
+    fputs("Interrupted ", stderr);
+    print_progress(s->trainer);
     fprintf(stderr, " and saved in %s.", files->work);
     if (cli_train_is_staged(files))
         fprintf(stderr, " %s keeps the run that it holds until this one is finished.", files->home);
@@ -334,6 +350,7 @@ static pgcn_status train_or_reuse(run_state *s) {
     train_files *files = s->files;
     if (files->started) CLI_TRY(load_checkpoint(s));
     if (files->finished && pgcn_trainer_finished(s->trainer)) return reuse_result(s);
+    if (files->started) note_resumed(s);
     if (files->finished && !cli_train_is_staged(files)) CLI_TRY(cli_train_stage(files));
     return train_and_write(s);
 }

@@ -96,7 +96,9 @@ steps=("$graph" --epochs "$epochs" --patience 0 --batch 2)
 run 0 pathgcn train "${steps[@]}" --quiet --out steps-whole
 interrupt steps/history.jsonl "${steps[@]}" --out steps
 grep "Interrupted" "$err"
-run 0 bash -c "$(tail -n 1 "$err")"
+place=$(sed -n 's/^Interrupted \(after epoch .*\) and saved in .*/\1/p' "$err")
+run 0 bash -c "$(tail -n 1 "$err" | sed 's/ --quiet//')"
+holds "$err" "note: going on $place from steps/checkpoint.safetensors"
 same_runs "interrupted between two steps" steps-whole steps
 
 # a finished run: resuming changes no file, and tells the same result
@@ -109,7 +111,12 @@ diff -r finished "$directory" || fail "resuming a finished run changed it"
 
 # more epochs than at first go on from there
 run 0 pathgcn train $graph --epochs 30 --patience 0 --quiet --out longer
-run 0 pathgcn train "${common[@]}" --quiet --out longer --resume
+run 0 pathgcn train $graph --epochs 40 --patience 0 --quiet --out longer --resume
+[ ! -s "$err" ] || fail "a quiet run had something to say: $(cat "$err")"
+run 0 pathgcn train "${common[@]}" --out longer --resume
+holds "$err" "note: going on after epoch 40 from longer/checkpoint.safetensors"
+run 0 pathgcn train "${common[@]}" --out longer --resume
+! grep "going on" "$err" || fail "a finished run goes on"
 same model whole/history.jsonl longer/history.jsonl
 
 # --overwrite starts again; --resume in an empty directory starts
@@ -140,8 +147,10 @@ common=("$graph" --seeds 3 --epochs $((epochs / 2)) --patience 0)
 run 0 pathgcn train "${common[@]}" --quiet --out seeds-whole
 interrupt seeds/seed-1/history.jsonl "${common[@]}" --out seeds
 [ ! -e seeds/seed-2 ] || fail "a seed was trained after Ctrl-C"
-run 0 bash -c "$(tail -n 1 "$err")"
+run 0 bash -c "$(tail -n 1 "$err" | sed 's/ --quiet//')"
 holds "$out" mean deviation "test accuracy"
+[ "$(grep -c "going on" "$err")" = 1 ] || fail "one of three runs goes on: $(cat "$err")"
+holds "$err" "note: run 2/3 is going on after epoch"
 for seed in 0 1 2; do same_runs "--seeds" seeds-whole/seed-$seed seeds/seed-$seed; done
 same "the model chosen among the seeds" seeds-whole/model.safetensors seeds/model.safetensors
 no_leftovers whole "$directory" seeds longer
