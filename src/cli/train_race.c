@@ -127,6 +127,27 @@ static void show(race_meter *m, const pgcn_race *race, const train_request *r) {
         (const char *const[]){remains, run, "race for the settings", leads, name, NULL});
 }
 
+/* As the race ranks them: of equal figures the lower loss. */
+static bool is_better(const pgcn_race_entry *a, const pgcn_race_entry *b) {
+    if (a->score > b->score || a->score < b->score) return a->score > b->score;
+    return a->loss < b->loss;
+}
+
+/* Why the winner is not the one with the highest figure. Only those of the last rung were compared. */
+static void note_tie(const pgcn_race *race, const char *winner) {
+    pgcn_race_entry entry, won = {.score = NAN};
+    for (int i = 0; pgcn_race_get(race, i, &entry); i++)
+        if (strcmp(entry.recipe.name, winner) == 0) won = entry;
+    pgcn_race_entry best = won;
+    for (int i = 0; pgcn_race_get(race, i, &entry); i++)
+        if (!entry.out && entry.rung == won.rung && is_better(&entry, &best)) best = entry;
+    if (!(best.score > won.score)) return;
+    fprintf(stderr,
+            "note: %s is not better than %s by more than a standard error: they are tied, and %s "
+            "needs %.0f %% of its operations\n",
+            best.recipe.name, winner, winner, 100 * won.operations / best.operations);
+}
+
 /* Prints who won, so that nobody wonders where the settings come from. */
 static void print_winner(const train_request *r, const pgcn_race *race, const char *winner) {
     char list[1024] = "";
@@ -140,6 +161,7 @@ static void print_winner(const train_request *r, const pgcn_race *race, const ch
     fprintf(stderr, "note: %srecipe %s won the race on validation%s%s%s\n",
             r->recipe || r->arguments->all_networks ? "" : "no recipe is known for this data set; ",
             winner, used ? " (" : "", list, used ? ")" : "");
+    note_tie(race, winner);
 }
 
 /* Settings of the user's that some recipes refuse make the race a smaller one. */

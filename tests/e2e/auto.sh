@@ -58,6 +58,29 @@ run 0 pathgcn train karate --seeds 3 --epochs 90 --out seeds
 [ "$(grep -c 'won [123] of 3 races' "$out")" -ge 1 ] || fail "the table does not count who won"
 for seed in 0 1 2; do [ -s "seeds/seed-$seed/race.json" ] || fail "seed $seed has no race"; done
 
+# ---- a winner whose figure is not the highest: the reason is told ---------------------------------------
+
+# below_best FILE: whether the winner of race.json scored less than the best of the last rung.
+below_best() {
+    awk -F '[:,] *' -v winner="$(sed -n 's/.*"winner": "\(.*\)".*/\1/p' "$1")" '
+        /"recipe"/ { name = $2; gsub(/"/, "", name) }
+        /"rung"/ { rung[name] = $2; if ($2 > last) last = $2 }
+        /"val_score"/ { score[name] = $2 }
+        END { for (name in score) if (rung[name] == last && score[name] > score[winner]) exit 0; exit 1 }' "$1"
+}
+told=0
+for seed in {0..7}; do
+    run 0 pathgcn train sbm:nodes=100,homophily=0.5 --seed "$seed" --epochs 45 --out "tied-$seed"
+    if below_best "tied-$seed/race.json"; then
+        told=$((told + 1))
+        grep -qE "^note: .* is not better than $(winner_of "tied-$seed") by more than a standard error: they are tied, and \
+$(winner_of "tied-$seed") needs [0-9]+ % of its operations$" "$err" || { show_last && fail "the tie of seed $seed"; }
+    else
+        ! grep "they are tied" "$err" || fail "a tie of the best one, seed $seed"
+    fi
+done
+[ $told -gt 0 ] || fail "no race had a tie"
+
 # ---- what users' options mean in it ------------------------------------------------------------------
 
 refused 2 "readout is relu and does nothing|none of the others that race takes these settings" train karate --readout relu --out no
