@@ -1121,6 +1121,9 @@ typedef struct pgcn_parts {
     double features_share; /* and of numbers in its features; 1: no part has more than its share */
 } pgcn_parts;
 PGCN_API pgcn_status pgcn_dataset_parts(const pgcn_dataset *data, pgcn_parts *out);
+/* How many groups of nodes there are, or would be with the step groups=`most` (0: as the data is). A rank beyond that
+ * number has no nodes. */
+PGCN_API int64_t pgcn_dataset_groups(const pgcn_dataset *data, int most);
 
 /* What training would take on `ranks` machines that have the groups of nodes among them, each a run of
  * them of nearly equal length, and all of the structure. Counted on the graph and on one draw of the walks

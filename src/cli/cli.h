@@ -150,6 +150,8 @@ pgcn_status cli_ranks_begin(const cli_command *command, bool *done);
 bool cli_ranks_serves(void);
 void cli_ranks_keep(const char *sentence);
 pgcn_status cli_ranks_serve(const pgcn_dataset *data);
+/* On rank 0, "note: ..." if there are more ranks than groups of nodes to give them. */
+void cli_ranks_note(const pgcn_dataset *data);
 /* At the end of the program, with its exit code; returns that to end with. */
 int cli_ranks_end(int code);
 

@@ -308,6 +308,7 @@ static pgcn_status load_and_train(train_request *r, cli_arguments *arguments) {
     if (status == PGCN_OK) status = start_from_recipe(r, data, arguments, &config);
     if (status == PGCN_OK) status = prepare_as_recipe(r, steps, &data);
     if (status == PGCN_OK && !r->quiet) cli_print_notes(stderr, data);
+    if (status == PGCN_OK && !r->quiet) cli_ranks_note(data);
     if (status == PGCN_OK && !r->quiet && !cli_is_given(arguments, "select") && !*r->used.measure)
         cli_note_unequal(stderr, data);
     /* what is on disk changes what can be advised; a race checks the options with the settings of every family */

@@ -56,6 +56,23 @@ pgcn_status cli_ranks_serve(const pgcn_dataset *data) {
     return pgcn_ranks_serve(data, ranks.said);
 }
 
+void cli_ranks_note(const pgcn_dataset *data) {
+    int64_t groups = pgcn_dataset_groups(data, 0);
+    int size = pgcn_ranks_expected(NULL);
+    if (size <= groups || ranks.serves) return;
+    fprintf(stderr,
+            "note: %lld of %d ranks have no nodes, because the nodes are %lld "
+            "group%s; start %lld rank%s",
+            (long long)size - (long long)groups, size, (long long)groups, groups == 1 ? "" : "s",
+            (long long)groups, groups == 1 ? "" : "s");
+    /* a group has 64 nodes or more, and those of a graph that has a class stay together */
+    if (pgcn_dataset_groups(data, size) > groups &&
+        pgcn_dataset_describe(data).task != PGCN_TASK_GRAPH)
+        fprintf(stderr, ", or make more groups by 'pathgcn data partition --parts N', N from %d on",
+                size);
+    fputc('\n', stderr);
+}
+
 static void leave(void) {
     if (ranks.takes_jobs)
         pgcn_workers_leave();

@@ -40,6 +40,12 @@ pgcn_status pgcn_dataset_parts(const pgcn_dataset *data, pgcn_parts *out) {
     return PGCN_OK;
 }
 
+int64_t pgcn_dataset_groups(const pgcn_dataset *data, int most) {
+    if (!data) return 0;
+    return pgcn_i_groups_of(data->graph->n, most > 0 ? most : pgcn_i_source_groups(&data->from))
+        .count;
+}
+
 /* ---- what ranks fetch ------------------------------------------------------------------------- */
 
 /* One number of ranks. Rows are gone through in ascending order, and so are ranks: who fetched a row last

@@ -53,6 +53,22 @@ check full-exact "3" sbm:nodes=300 --kernel full --train-form exact
 check tiny "3" karate # one group: two ranks have no nodes
 check tiny-attention "3" karate --model gat
 
+# ---- ranks without nodes: told once, with what helps ---------------------------------------------------
+
+few=(--recipe none --epochs 1 --threads 1)
+idle() { # RANKS DATA: the note
+    run 0 ranks "$1" train "$2" "${few[@]}" --out idle --overwrite
+    grep "have no nodes" "$err" || true
+}
+[ "$(idle 3 karate)" = "note: 2 of 3 ranks have no nodes, because the nodes are 1 group; start 1 rank" ] ||
+    { show_last && fail "three ranks for one group"; }
+[ "$(idle 3 sbm:nodes=300:groups=2)" = "note: 1 of 3 ranks have no nodes, because the nodes are 2 \
+groups; start 2 ranks, or make more groups by 'pathgcn data partition --parts N', N from 3 on" ] ||
+    { show_last && fail "three ranks for two groups"; }
+[ -z "$(idle 2 sbm:nodes=300:groups=2)" ] || fail "every rank has nodes"
+run 0 ranks 3 train karate "${few[@]}" --quiet --out idle --overwrite
+[ ! -s "$err" ] || fail "a quiet run had something to say: $(cat "$err")"
+
 # ---- memory that falls -----------------------------------------------------------------------------
 
 run 0 "$PATHGCN" data partition powerlaw:nodes=40000,edges=120000,features=64 --parts 64 --out law64.pgcn

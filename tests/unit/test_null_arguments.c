@@ -591,6 +591,8 @@ static bool empty_structs(void) {
         !pgcn_trainer_row_reads(trainer, NULL))                                                    \
     X(pgcn_dataset_row_reads, !pgcn_dataset_row_reads(NULL, NULL) &&                               \
         !pgcn_dataset_row_reads(data, NULL))                                                       \
+    X(pgcn_dataset_groups, pgcn_dataset_groups(NULL, 0) == 0 && pgcn_dataset_groups(NULL, 3) == 0 && \
+        pgcn_dataset_groups(data, -1) == pgcn_dataset_groups(data, 0))                             \
     X(pgcn_dataset_parts, wrong(pgcn_dataset_parts(NULL, &parts)) && wrong(pgcn_dataset_parts(data, NULL))) \
     X(pgcn_dataset_ranks,                                                                          \
       wrong(pgcn_dataset_ranks(NULL, &config, &number, 1, &ranks)) &&                               \
