@@ -319,7 +319,7 @@ static pgcn_i_cost cost(const pgcn_config *config) {
     pgcn_i_cost cost = {
         .kept = 2 * config->layers + 1.3, .squares = 1, .hops = config->path_length - 1};
     if (config->kernel == PGCN_KERNEL_FULL) {
-        cost.kept = 2 * config->layers;
+        cost.kept = (config->batch_norm ? 2 : 1) * config->layers + 4;
         cost.squares = config->path_length;
     } else if (config->batch_norm) {
         cost.kept = 3 * config->layers + 3.6;

@@ -218,6 +218,15 @@ static double links_of(const pgcn_dataset *data, const pgcn_config *config) {
     return links * pgcn_i_network_of(config)->cost(config).links;
 }
 
+/* As src/views/input.c holds them: sparse ones by rows and by columns, dense ones once. On disk they stay there. */
+static double guess_features(const pgcn_i_features *x, pgcn_normalise normalise) {
+    const double n = (double)x->n, columns = (double)x->columns, entries = (double)x->nonzeros;
+    if (x->file) return 0;
+    if (!x->offset || normalise == PGCN_NORMALISE_STANDARDISE)
+        return (double)sizeof(float) * n * columns;
+    return 5 * (double)sizeof(float) * entries + (double)sizeof(int64_t) * (n + columns);
+}
+
 static int64_t whole(double bytes) {
     return bytes < 9e18 ? (int64_t)bytes : INT64_MAX;
 }
@@ -229,17 +238,18 @@ pgcn_memory pgcn_i_trainer_guess(const pgcn_dataset *data, const pgcn_config *co
         share = fmin(1, 1.5 * config->batch / (double)data->info.graphs);
     double rows = share * (double)data->graph->n * config->samples;
     double classes = data->classes, features = (double)data->x.columns;
-    double values =
-        rows * (channels * guess_arrays(config) + 3 * classes) + share * links_of(data, config) +
-        pgcn_i_source_groups(&data->from) * channels * channels; /* partial sums of gradients */
+    double squares = pgcn_i_network_of(config)->cost(config).squares; /* of a layer */
+    double partial = pgcn_i_source_groups(&data->from) * channels * channels * fmax(1, squares);
+    double values = rows * (channels * guess_arrays(config) + 3 * classes) +
+                    share * links_of(data, config) + partial; /* sums of gradients */
     double samplers = config->paths_per_layer ? layers : 1;
     double visits = rows * config->paths * (config->path_length - 1) * samplers;
     if (config->train_form != PGCN_FORM_SAMPLED) visits = 0;
-    double square = channels * channels * layers * pgcn_i_network_of(config)->cost(config).squares;
+    double square = channels * channels * layers * squares;
     double weights = square + channels * (features + classes + layers * config->path_length);
     double parts[] = {number * values,
                       visits * 16 + visits / config->paths * 30, /* entries, then offsets */
-                      5 * number * (double)data->info.feature_nonzeros,
+                      guess_features(&data->x, config->normalise),
                       6 * number * (double)pgcn_graph_entries(data->graph),
                       6.5 * number * weights + (double)(sizeof(pgcn_epoch)) * config->epochs};
     double total = 0;

@@ -178,12 +178,6 @@ static double structure_bytes(const pgcn_i_csr *t) {
            NODE_BYTES * (double)t->rows;
 }
 
-/* Features as the first layer reads them. Dense ones have no columns beside their rows. */
-static double feature_bytes(const pgcn_i_features *x, const pgcn_memory *whole) {
-    return x->offset ? (double)whole->features
-                     : (double)sizeof *x->dense * (double)x->n * (double)x->columns;
-}
-
 /* The program, its first messages and labels: 3 to 5 MB were measured. The container is mapped, and not counted. */
 static const double process_bytes = 4e6;
 
@@ -207,7 +201,7 @@ static pgcn_ranks report(const division *d, const pgcn_dataset *data, const pgcn
                       .bytes_step = (int64_t)((double)both * row * config->layers)};
     double share = (double)out.rows / (double)data->graph->n;
     /* and the columns of T by a rank's own numbers */
-    double rows = (double)(whole.values + whole.paths) + feature_bytes(&data->x, &whole) +
+    double rows = (double)(whole.values + whole.paths + whole.features) +
                   (double)sizeof *t->column * (double)t->offset[t->rows];
     out.memory_shared = whole.weights + (int64_t)(structure_bytes(t) + process_bytes);
     out.memory_rows = (int64_t)(rows * share);

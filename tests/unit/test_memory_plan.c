@@ -408,6 +408,10 @@ static void test_trainer_memory_is_guessed_without_allocating(void **state) {
                                        "model=egnn channels=64 layers=8" ONE,
                                        "model=pde-gcn-m channels=64 layers=8" ONE,
                                        "channels=64 layers=16 batch-norm=yes",
+                                       "channels=32 layers=6 kernel=full",
+                                       "channels=128 layers=3 kernel=full",
+                                       "channels=128 layers=3 kernel=full batch-norm=yes",
+                                       "channels=128 layers=6 kernel=full batch-norm=yes" ONE,
                                        "channels=64 layers=64 recompute=yes"};
     size_t count = sizeof trainings / sizeof *trainings;
     for (size_t i = 0; i < count + sizeof more / sizeof *more; i++) {
@@ -426,6 +430,30 @@ static void test_trainer_memory_is_guessed_without_allocating(void **state) {
     pgcn_memory most = pgcn_i_trainer_guess(data, &huge);
     assert_true(most.total > (int64_t)1 << 46 && most.weights > most.paths);
     pgcn_dataset_free(data);
+}
+
+/* Sparse features are held by rows and by columns, dense ones once; standardised ones are dense. */
+static void test_trainer_memory_of_features_is_guessed_by_their_form(void **state) {
+    (void)state;
+    static const char *const names[] = {"sbm:nodes=1000,features=500",
+                                        "sbm:nodes=1000,features=500:features=adjacency"};
+    static const char *const texts[] = {"channels=4 normalise=none", "channels=4 normalise=rows",
+                                        "channels=4 normalise=standardise", "channels=4"};
+    for (int d = 0; d < 2; d++) {
+        pgcn_dataset *data = dataset(names[d]);
+        assert_true((data->x.offset != NULL) == (d == 1)); /* or the test tells nothing */
+        for (int i = 0; i < 4; i++) {
+            pgcn_trainer *trainer = trainer_of(data, texts[i]);
+            pgcn_config config = settings(texts[i]); /* before the trainer has settled it */
+            double guess = (double)pgcn_i_trainer_guess(data, &config).features;
+            double ratio = guess / (double)pgcn_trainer_memory(trainer).features;
+            if (ratio < 0.9 || ratio > 1.1)
+                fail_msg("%s, %s: guessed %.0f bytes, %.2f of what it is", names[d], texts[i],
+                         guess, ratio);
+            pgcn_trainer_free(trainer);
+        }
+        pgcn_dataset_free(data);
+    }
 }
 
 static void *no_large_alloc(size_t bytes, size_t align, void *context) {
@@ -487,6 +515,7 @@ int main(void) {
         cmocka_unit_test(test_trainer_memory_is_what_it_allocates),
         cmocka_unit_test(test_trainer_memory_expects_how_far_lists_fill),
         cmocka_unit_test(test_trainer_memory_is_guessed_without_allocating),
+        cmocka_unit_test(test_trainer_memory_of_features_is_guessed_by_their_form),
         cmocka_unit_test(test_trainer_without_memory_says_what_it_needs_and_what_there_is),
     };
     return cmocka_run_group_tests_name("memory plan", tests, NULL, NULL);
