@@ -686,9 +686,10 @@ typedef enum pgcn_kernel {
     PGCN_KERNEL_FULL = 3       /* W [L, k, c, c], no separate 1x1 */
 } pgcn_kernel;
 typedef enum pgcn_kernel_start {
-    PGCN_START_SMOOTH = 0,   /* s_i proportional to (1-a)^i, sum 1; a from `hops` */
-    PGCN_START_IDENTITY = 1, /* s = (1, 0, ..., 0) */
-    PGCN_START_RANDOM = 2    /* s_i ~ N(0, 1/k), decay towards 0 and not towards the start */
+    PGCN_START_SMOOTH = 0,    /* s_i proportional to (1-a)^i, sum 1; a from `hops` */
+    PGCN_START_IDENTITY = 1,  /* s = (1, 0, ..., 0) */
+    PGCN_START_RANDOM = 2,    /* s_i ~ N(0, 1/k), decay towards 0 and not towards the start */
+    PGCN_START_NEIGHBOURS = 3 /* s = (0, 1, 0, ..., 0), (1) if k is 1: a graph convolution */
 } pgcn_kernel_start;
 typedef enum pgcn_mix {
     PGCN_MIX_IDENTITY = 0, /* 1x1 weights start at I and decay towards I */

@@ -163,6 +163,8 @@ static void kernel_profile(const pgcn_config *config, double *s) {
     smooth_profile(config->hops / config->layers, k, s);
     if (config->kernel_start == PGCN_START_IDENTITY)
         for (int i = 0; i < k; i++) s[i] = i == 0;
+    if (config->kernel_start == PGCN_START_NEIGHBOURS)
+        for (int i = 0; i < k; i++) s[i] = i == (k > 1);
     if (config->kernel_start == PGCN_START_RANDOM)
         for (int i = 0; i < k; i++) s[i] = 0;
 }

@@ -49,7 +49,7 @@ static const field fields[] = {
     INT ("path-length", path_length, 1, PGCN_MAX_PATH_LENGTH, "nodes k of a path, its start included; 1 is an MLP"),
     INT ("paths", paths, 1, PGCN_MAX_PATHS, "random walks p from every node"),
     ENUM("kernel", kernel, "global | layer | depthwise | full", "what has path weights of its own: all layers together, a layer, a channel, or every pair of channels"),
-    ENUM("kernel-start", kernel_start, "smooth | identity | random", "path weights before training"),
+    ENUM("kernel-start", kernel_start, "smooth | identity | random | neighbours", "path weights before training: falling along the path (hops), all on the node itself, drawn, or all on the first step"),
     REAL("hops", hops, 0, 1e6, "hops that a smooth start walks on average, over all layers together"),
     REAL("kernel-noise", kernel_noise, 0, 100, "standard deviation of noise added to the kernel start"),
     ENUM("mix", mix, "identity | random", "1x1 weights before training; identity also decays towards the identity"),

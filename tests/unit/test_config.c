@@ -13,7 +13,7 @@ static const struct {
     {"path-length", {"1", "4096"}, {"0", "4097", ""}},
     {"paths", {"1", "65536"}, {"-1", "65537", "1x"}},
     {"kernel", {"global", "full"}, {"Full", "", "global | layer"}},
-    {"kernel-start", {"identity", "random"}, {"zero", "smooth ", "0"}},
+    {"kernel-start", {"identity", "neighbours"}, {"zero", "smooth ", "0"}},
     {"hops", {"0", "1.347"}, {"-0.1", "inf", "1e7"}},
     {"kernel-noise", {"0.1", "100"}, {"-1", "nan", "101"}},
     {"mix", {"identity", "random"}, {"glorot", "", "identit"}},

@@ -202,6 +202,16 @@ static void test_start_no_hops_and_identity_are_the_same(void **state) {
     pgcn_i_params_free(&none), pgcn_i_params_free(&identity);
 }
 
+static void test_start_neighbours_is_all_on_the_first_step(void **state) {
+    (void)state;
+    pgcn_i_params params = started("kernel-start=neighbours channels=2 path-length=4");
+    pgcn_i_params alone = started("kernel-start=neighbours channels=2 path-length=1");
+    const float *s = start_of(&params, "layers.1.kernel");
+    for (int i = 0; i < 8; i++) assert_true(s[i] == (i / 2 == 1 ? 1.0f : 0.0f));
+    for (int i = 0; i < 2; i++) assert_true(start_of(&alone, "layers.1.kernel")[i] == 1.0f);
+    pgcn_i_params_free(&params), pgcn_i_params_free(&alone);
+}
+
 static void mean_and_deviation(const float *x, int64_t count, double *mean, double *deviation) {
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < count; i++) sum += (double)x[i];
@@ -428,6 +438,7 @@ int main(void) {
         cmocka_unit_test(test_start_smooth_kernel_sums_to_one_and_walks_hops),
         cmocka_unit_test(test_start_smooth_kernel_many_hops_is_even),
         cmocka_unit_test(test_start_no_hops_and_identity_are_the_same),
+        cmocka_unit_test(test_start_neighbours_is_all_on_the_first_step),
         cmocka_unit_test(test_start_random_kernel_has_its_statistics),
         cmocka_unit_test(test_start_full_kernel_is_diagonal),
         cmocka_unit_test(test_start_random_kernels_of_all_kinds_decay_to_zero),
