@@ -131,7 +131,7 @@ check_hanging() { # DIRECTORY
     begin_long 2 "$1"
     kill -STOP "$victim"
     code=0
-    wait_for 30 gone $job
+    wait_for 60 gone $job
     wait $job || code=$?
     [ $code != 0 ] || fail "a job whose rank hangs ended well"
     tr '\n' ' ' <"$err" | grep -q "has not answered rank 0" || { show_last && fail "nobody said that rank 1 hangs"; }
