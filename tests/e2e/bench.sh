@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The benchmarks do not rot: every case of bench_kernels gives the right answer on tiny graphs and leaves a JSON line,
-# bench_model trains, and tables.py understands the lines. PyTorch is not needed. Nothing is said about times.
+# bench_model trains, tables.py understands the lines, and record.py finds a changed digit. PyTorch is not needed.
+# Nothing is said about times.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 bench=$PATHGCN_BUILD/bench_kernels
 [ -x "$bench" ] || skip "the benchmarks were not built"
@@ -57,3 +58,19 @@ printf 'before\n<!-- table: model -->\nold\n<!-- end -->\nafter\n<!-- table: loa
 run 0 "$python" "$tables" --write doc.md kernels.jsonl model.jsonl
 holds doc.md before after kept "| pathgcn"
 if grep -q old doc.md; then fail "the old table is still there"; fi
+
+# records of results: made with reporting seeds only, repeated to the digit, and a changed digit is found
+record=("$python" "$PATHGCN_SOURCE/bench/record.py" --records records --threads 1)
+export PATHGCN
+run 0 "${record[@]}" add club train karate --recipe any-alike --epochs 5 --seeds 2 --seed 1000
+holds records/club.json '"command": "pathgcn train karate' '"seeds": [1000, 1001]' '"recipe": "any-alike"'
+run 0 "${record[@]}" repeat club
+holds "$out" "the same to the digit"
+sed -i 's/"values": \[/&1/' records/club.json
+run 1 "${record[@]}" repeat club
+holds "$out" "values: [1"
+run 1 "${record[@]}" add early train karate --recipe any-alike --epochs 5 --seeds 2
+holds "$err" "seeds below 1000 are for choosing"
+[ ! -e records/early.json ] || fail "a result of choosing seeds was kept"
+run 1 "${record[@]}" check
+holds "$err" "club: docs/RESULTS.md does not have"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The documents tell the truth: docs/api.md is what the header says now, CITATION.cff names its version,
 # every file, function, link and heading that they name exists, every fuzz target is in SECURITY.md,
-# and every pathgcn command in a ```sh block runs.
+# README.md, docs/RESULTS.md and the recipes have the figures of records/results, and every pathgcn command
+# in a ```sh block runs.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 unset PATHGCN_DATA
@@ -28,6 +29,13 @@ for target in tests/fuzz/fuzz_*.c; do
     target=${target#tests/fuzz/fuzz_}
     grep -qF "\`${target%.c}\`" SECURITY.md || wrong "SECURITY.md does not name the fuzz target ${target%.c}"
 done
+
+# -- results ---------------------------------------------------------------------------------------
+if command -v python3 >"$out"; then
+    python3 bench/record.py check 2>"$err" || wrong "figures do not agree: $(head -n 5 "$err")"
+else
+    echo "docs: no python3: whether the figures agree was not checked"
+fi
 
 # -- names ---------------------------------------------------------------------------------------
 # The anchors of a document's headings, as GitHub makes them.
