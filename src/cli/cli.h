@@ -189,6 +189,9 @@ double cli_core_seconds(void);    /* of processor time, of all threads of this p
 int64_t cli_peak_rss_bytes(void); /* of this process so far */
 pgcn_status cli_make_directory(const cli_command *command, const char *path);
 void cli_format_duration(double seconds, char out[32]);
+/* A difference with two digits: "+0.61", "-0.10"; "0.00" has no sign, which would look like a difference.
+ * Returns out. */
+const char *cli_format_signed(double difference, char out[32]);
 enum { CLI_BAR_BYTES = 24 };
 void cli_format_bar(double share, char out[CLI_BAR_BYTES]); /* "[#####...............] " for 0.25 */
 void cli_format_count(int64_t count, char out[32]);         /* 1,234,567 */

@@ -277,7 +277,9 @@ pgcn_status cli_figure_check(const cli_command *command, cli_figure *figure) {
 
 void cli_difference_print(FILE *out, const cli_results *first, const cli_results *other,
                           const cli_difference *d, bool several) {
-    fprintf(out, "%s against %s: %+.2f", other->directory, first->directory, d->mean);
+    char difference[32];
+    fprintf(out, "%s against %s: %s", other->directory, first->directory,
+            cli_format_signed(d->mean, difference));
     if (isnan(d->p)) {
         fprintf(out,
                 ". Train each with --seeds 5 or more to see whether that is more than chance.\n");

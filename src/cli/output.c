@@ -174,6 +174,12 @@ void cli_format_duration(double seconds, char out[32]) {
         snprintf(out, 32, "%ldh%02ldm", rounded / 3600, rounded / 60 % 60);
 }
 
+const char *cli_format_signed(double difference, char out[32]) {
+    snprintf(out, 32, "%+.2f", difference);
+    if (strcmp(out, "+0.00") == 0 || strcmp(out, "-0.00") == 0) snprintf(out, 32, "0.00");
+    return out;
+}
+
 void cli_format_bar(double share, char out[CLI_BAR_BYTES]) {
     enum { WIDTH = CLI_BAR_BYTES - 4 };
     int filled = share < 1 ? (int)(WIDTH * share) : WIDTH;

@@ -292,13 +292,12 @@ static void add_comparison(exp_table *table, const arena_cell *ours, const arena
         return;
     }
     exp_pairing pairing = compare(ours, cell);
-    bool is_nothing = fabs(pairing.mean) < 0.005; /* -0.00 would look like a difference */
+    char difference[32];
     if (isnan(pairing.error))
         exp_table_add(table, "%s", "");
-    else if (is_nothing)
-        exp_table_add(table, "0.00 ± %.2f", pairing.error);
     else
-        exp_table_add(table, "%+.2f ± %.2f", pairing.mean, pairing.error);
+        exp_table_add(table, "%s ± %.2f", cli_format_signed(pairing.mean, difference),
+                      pairing.error);
     exp_table_add(table, "%s", pairing.verdict);
 }
 

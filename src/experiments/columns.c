@@ -31,7 +31,8 @@ static void add_number(exp_table *table, double number) {
 }
 
 static void add_signed(exp_table *table, double number) {
-    exp_table_add(table, isnan(number) ? "-" : "%+.2f", number);
+    char text[32];
+    exp_table_add(table, "%s", isnan(number) ? "-" : cli_format_signed(number, text));
 }
 
 /* ---- columns ---------------------------------------------------------------------------------- */

@@ -111,6 +111,7 @@ static void put_candidates(report_page *page, const exp_search *s) {
     for (int i = 0; i < shown; i++) {
         const exp_candidate *c = &s->candidate[s->order[i]];
         double gain, error;
+        char difference[32];
         exp_search_gain(s, s->order[i], 0, &gain, &error);
         report_cell(page, "%d", i + 1);
         report_cell(page, s->order[i] == 0 ? "%d (start)" : "%d", s->order[i]);
@@ -118,7 +119,8 @@ static void put_candidates(report_page *page, const exp_search *s) {
         report_cell(page, c->score.failed ? "failed" : "%.2f", c->score.accuracy);
         report_cell(page, c->score.failed ? "-" : "%.2f", c->score.deviation);
         report_cell(page, c->score.failed ? "-" : "%.4f", c->score.loss);
-        report_cell(page, s->order[i] == 0 || isnan(gain) ? "-" : "%+.2f", gain);
+        report_cell(page, "%s",
+                    s->order[i] == 0 || isnan(gain) ? "-" : cli_format_signed(gain, difference));
         json_t *changes = exp_tune_changes(s, s->order[i]), *value;
         report_text list = {0};
         const char *key;

@@ -77,6 +77,7 @@ static void add_row(const exp_search *s, exp_table *table, int rank, int number)
         return;
     }
     double gain, error;
+    char difference[32];
     exp_search_gain(s, number, 0, &gain, &error);
     exp_table_add(table, "%d", c->score.runs);
     exp_table_add(table, "%.2f ± %.2f", c->score.accuracy, c->score.deviation);
@@ -84,9 +85,9 @@ static void add_row(const exp_search *s, exp_table *table, int rank, int number)
     if (number == 0 || isnan(gain))
         exp_table_add(table, "-");
     else if (isnan(error))
-        exp_table_add(table, "%+.2f", gain);
+        exp_table_add(table, "%s", cli_format_signed(gain, difference));
     else
-        exp_table_add(table, "%+.2f ± %.2f", gain, error);
+        exp_table_add(table, "%s ± %.2f", cli_format_signed(gain, difference), error);
 }
 
 static int count_failed(const exp_search *s) {

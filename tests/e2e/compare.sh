@@ -24,6 +24,9 @@ run 0 pathgcn compare first second
 grep -Eq "^first +5 +84.00 +3.16   80.07 to 87.93$" "$out" || fail "mean and interval: $(cat "$out")"
 grep -q "second against first: +1.20 (standard error 0.58, 5 pairs by seed and split; p = 0.109): tied" "$out" ||
     fail "pairs by seed: $(cat "$out")"
+for seed in 0 1 2 3 4; do result near $seed one $((80 + 2 * seed - seed % 2)).$((seed % 2 * 999)); done
+run 0 pathgcn compare first near # 0.0004 less: no sign, which would look like a difference
+grep -q "near against first: 0.00 (standard error 0.00" "$out" || fail "a difference of nothing: $(cat "$out")"
 run 0 pathgcn compare split-a split-b
 grep -q "+1.20 (standard error 0.95, 5 pairs by split, raised for overlapping splits; p = 0.276): tied" "$out" ||
     fail "pairs by split: $(cat "$out")"
