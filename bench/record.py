@@ -45,6 +45,12 @@ def gin_protocol(folder, runs):
     return [curve[best] for curve in curves], best + 1
 
 
+def best_test_epoch(runs, measure):
+    """What looking at the test items would give: no result, and told beside the result as a measure of optimism."""
+    values = [run.get(f"best_epoch_test_{measure}") for run in runs]
+    return None if None in values else round(statistics.mean(values), 2)
+
+
 def train(command, isa, threads):
     """Trains; returns what a record holds."""
     program = os.environ.get("PATHGCN", str(SOURCE / "build" / "pathgcn"))
@@ -76,6 +82,7 @@ def train(command, isa, threads):
         "mean": round(statistics.mean(values), 2),
         "deviation": round(statistics.stdev(values), 2) if len(values) > 1 else None,
         "validation_mean": round(statistics.mean(run[f"val_{measure}"] for run in runs), 2),
+        "best_test_epoch_mean": best_test_epoch(runs, measure),
         "seeds": [run["seed"] for run in runs],
         "values": [round(value, 4) for value in values],
         "epochs": epochs,
