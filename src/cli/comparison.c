@@ -275,6 +275,17 @@ pgcn_status cli_figure_check(const cli_command *command, cli_figure *figure) {
     return PGCN_OK;
 }
 
+/* Where some trainings have no partner, the difference is not that of the two means. */
+static void print_partners(FILE *out, const cli_results *first, const cli_results *other,
+                           const cli_difference *d) {
+    if (d->pairing != CLI_NO_PAIRS && (d->pairs < first->count || d->pairs < other->count))
+        fprintf(
+            out,
+            "Only %d of %d and %d trainings have a partner on the same split: the difference is theirs, "
+            "the means above are of all.\n",
+            d->pairs, first->count, other->count);
+}
+
 void cli_difference_print(FILE *out, const cli_results *first, const cli_results *other,
                           const cli_difference *d, bool several) {
     char difference[32];
@@ -283,6 +294,7 @@ void cli_difference_print(FILE *out, const cli_results *first, const cli_results
     if (isnan(d->p)) {
         fprintf(out,
                 ". Train each with --seeds 5 or more to see whether that is more than chance.\n");
+        print_partners(out, first, other, d);
         return;
     }
     fprintf(out, " (standard error %.2f, ", d->error);
@@ -295,12 +307,7 @@ void cli_difference_print(FILE *out, const cli_results *first, const cli_results
             d->adjusted >= 0.05 ? "tied"
             : d->mean > 0       ? "better"
                                 : "worse");
-    if (d->pairing != CLI_NO_PAIRS && (d->pairs < first->count || d->pairs < other->count))
-        fprintf(
-            out,
-            "Only %d of %d and %d trainings have a partner on the same split: the difference is theirs, "
-            "the means above are of all.\n",
-            d->pairs, first->count, other->count);
+    print_partners(out, first, other, d);
     if (!d->correctable)
         fprintf(
             out,

@@ -38,6 +38,9 @@ result fewer 0 one 70
 result fewer 1 one 71
 run 0 pathgcn compare first fewer
 grep -q "Only 2 of 5 and 2 trainings have a partner" "$out" || fail "$(cat "$out")"
+result lone 0 one 70 # one pair tells no p, and still is not all
+run 0 pathgcn compare first lone
+grep -q "Only 1 of 5 and 1 trainings have a partner" "$out" || fail "a single pair: $(cat "$out")"
 run 0 pathgcn compare first second other # the smaller p twice, the other once
 grep -q "second against first.*p = 0.109 by Holm's rule): tied" "$out" || fail "$(cat "$out")"
 grep -q "other against first.*p = 0.0119 by Holm's rule): better" "$out" || fail "$(cat "$out")"
