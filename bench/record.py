@@ -186,7 +186,7 @@ def row_of(record, readme):
     """The row of README.md's table with this command, or 'the same for' its data set where that was said above."""
     command = record["command"]
     data, options = command.split()[2], command.split()[3:]
-    if "--recipe" in options or any(option == "--layers" for option in options):
+    if "--recipe" in options or "--layers" in options:
         data = None
     for row in readme.splitlines():
         cells = [cell.strip() for cell in row.split("|")]
