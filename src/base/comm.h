@@ -47,6 +47,10 @@ typedef struct pgcn_i_rounds {
     int64_t relays, relayed; /* sums in the order of the ranks, and their bytes */
 } pgcn_i_rounds;
 
+/* Between its orders rank 0 writes files and calls functions of the user's. While something is open that they belong
+ * to, the others wait for the next order this many times longer than within a step; otherwise without a limit. */
+enum { PGCN_I_LEADER_TIMES = 4 };
+
 typedef struct pgcn_i_comm {
     int rank, size;
     char host[PGCN_I_HOST_BYTES];

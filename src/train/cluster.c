@@ -442,6 +442,12 @@ static void follow(follower *f, const order *o) {
     if (o->kind == ORDER_TRAFFIC) gather_traffic(*trainer, &traffic);
 }
 
+static bool any_trainer(const follower *f) {
+    for (int i = 0; i < MOST_TRAINERS; i++)
+        if (f->trainer[i]) return true;
+    return false;
+}
+
 pgcn_status pgcn_ranks_serve(const pgcn_dataset *data, const char *why) {
     pgcn_i_comm *comm = ranks();
     if (comm->rank == 0)
@@ -451,7 +457,7 @@ pgcn_status pgcn_ranks_serve(const pgcn_dataset *data, const char *why) {
     order o = {0};
     double patience = comm->patience;
     while (pgcn_i_comm_status(comm) == PGCN_OK && o.kind != ORDER_LEAVE) {
-        comm->patience = 0; /* rank 0 may be busy with what it does alone */
+        comm->patience = any_trainer(&f) ? PGCN_I_LEADER_TIMES * patience : 0;
         pgcn_i_comm_broadcast(comm, &o, sizeof o, 0);
         comm->patience = patience;
         if (pgcn_i_comm_status(comm) == PGCN_OK) follow(&f, &o);

@@ -298,7 +298,7 @@ pgcn_status pgcn_i_session_serve(const pgcn_model *model, const pgcn_dataset *da
     PGCN_TRY(open_shared(&s, model, data, inference));
     double patience = comm->patience;
     for (;;) {
-        comm->patience = 0; /* rank 0 may be busy with what it does alone */
+        comm->patience = PGCN_I_LEADER_TIMES * patience;
         turn t = tell((turn){.goes_on = false});
         comm->patience = patience;
         if (!t.goes_on || pgcn_i_comm_status(comm) != PGCN_OK) break;

@@ -147,6 +147,24 @@ int MPI_Abort(void *ranks, int code) { for (;;) pause(); return ranks ? code : 0
 cc -shared -fPIC -o abort.so abort.c
 export LD_PRELOAD=$PWD/abort.so
 check_hanging hangs_twice
+
+# Rank 0 hangs while it writes a checkpoint and the others wait for its next order.
+echo 'int fsync(int file); int pause(void); char *getenv(const char *name);
+int fsync(int file) {
+    static int calls;
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    while (rank && *rank == 48 && ++calls > 30) pause();
+    return file < 0;
+}' >write.c
+cc -shared -fPIC -o write.so write.c
+export LD_PRELOAD=$PWD/write.so PATHGCN_MPI_PATIENCE=1
+begin_long 2 writes
+code=0
+wait_for 60 gone $job
+wait $job || code=$?
+[ $code != 0 ] || fail "a job whose rank 0 hangs ended well"
+tr '\n' ' ' <"$err" | grep -q "rank 0 has not answered rank 1 .* for 4 seconds" ||
+    { show_last && fail "nobody said that rank 0 hangs"; }
 unset PATHGCN_MPI_PATIENCE LD_PRELOAD
 
 # ---- sentences ---------------------------------------------------------------------------------------
