@@ -343,6 +343,54 @@ static pgcn_status bound(pgcn_i_source *source, int64_t memory) {
     return PGCN_OK;
 }
 
+static const char *data_directory(const pgcn_dataset_opts *set) {
+    const char *data_dir = set->data_dir ? set->data_dir : getenv("PATHGCN_DATA");
+    return data_dir && *data_dir ? data_dir : NULL;
+}
+
+/* A folder of that name in `directory`, or a container. */
+static bool find_in(const char *directory, const char *base, char path[PGCN_I_PATH_BYTES]) {
+    char file[PGCN_I_PATH_BYTES];
+    if (!directory || !*directory || !*base) return false;
+    if (pgcn_i_path_join(path, directory, base) != PGCN_OK) return false;
+    if (pgcn_i_is_directory(path) || pgcn_i_file_exists(path)) return true;
+    if ((size_t)snprintf(file, sizeof file, "%s.pgcn", base) >= sizeof file) return false;
+    return pgcn_i_path_join(path, directory, file) == PGCN_OK && pgcn_i_file_exists(path);
+}
+
+/* A name in the data directory or among what was fetched. */
+static bool find_named(const char *base, const char *data_dir, char path[PGCN_I_PATH_BYTES]) {
+    const char *directories[] = {data_dir, pgcn_cache_directory()};
+    pgcn_published published = {.name = ""};
+    pgcn_published_find(base, &published); /* "actor" is published as film */
+    for (int i = 0; i < 2; i++)
+        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
+            return true;
+    return false;
+}
+
+/* A path, or a data set by its name. */
+static bool find_path(const char *base, const char *data_dir, char path[PGCN_I_PATH_BYTES]) {
+    if (!pgcn_i_is_directory(base) && !pgcn_i_file_exists(base))
+        return find_named(base, data_dir, path);
+    snprintf(path, PGCN_I_PATH_BYTES, "%s", base);
+    return true;
+}
+
+/* A file or folder here comes before a data set of the same name, which may be what was meant. */
+static pgcn_status no_format(const char *path, const char *data_dir) {
+    char hidden[PGCN_I_PATH_BYTES];
+    if (!strchr(path, '/') && find_named(path, data_dir, hidden))
+        return pgcn_i_fail(PGCN_ERR_FORMAT,
+                           "'%s' in the current directory is in no format that pathgcn reads, and "
+                           "hides the data set '%s'; give that path, or rename what is here",
+                           path, hidden);
+    return pgcn_i_fail(PGCN_ERR_FORMAT,
+                       "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
+                       "your own CSV files are given by --edges, --features and --labels",
+                       path);
+}
+
 /* "data/cora/" is called "cora" and so is "cora.npz"; a container knows its name. */
 static pgcn_status load_path(const char *path, const pgcn_i_steps *steps,
                              const pgcn_dataset_opts *set, pgcn_dataset **out) {
@@ -350,11 +398,7 @@ static pgcn_status load_path(const char *path, const pgcn_i_steps *steps,
     const pgcn_i_format *format = pgcn_i_format_find(path);
     if (!format) PGCN_TRY(pgcn_i_stage("reading text", 0)); /* if stopped, it was not looked at */
     if (!format) PGCN_TRY(check_reachable(path));
-    if (!format)
-        return pgcn_i_fail(PGCN_ERR_FORMAT,
-                           "'%s' is in no format that pathgcn reads (docs/FORMATS.md lists them); "
-                           "your own CSV files are given by --edges, --features and --labels",
-                           path);
+    if (!format) return no_format(path, data_directory(set));
     if (header != PGCN_HEADER_AUTO && format->read != pgcn_i_edge_list_read) return no_header(path);
     pgcn_i_source source = {0};
     pgcn_status status = PGCN_OK;
@@ -410,36 +454,6 @@ static pgcn_status load_builtin(const char *name, const pgcn_i_steps *steps, boo
     }
     pgcn_i_source_free(&source);
     return status;
-}
-
-/* A folder of that name in `directory`, or a container. */
-static bool find_in(const char *directory, const char *base, char path[PGCN_I_PATH_BYTES]) {
-    char file[PGCN_I_PATH_BYTES];
-    if (!directory || !*directory || !*base) return false;
-    if (pgcn_i_path_join(path, directory, base) != PGCN_OK) return false;
-    if (pgcn_i_is_directory(path) || pgcn_i_file_exists(path)) return true;
-    if ((size_t)snprintf(file, sizeof file, "%s.pgcn", base) >= sizeof file) return false;
-    return pgcn_i_path_join(path, directory, file) == PGCN_OK && pgcn_i_file_exists(path);
-}
-
-static const char *data_directory(const pgcn_dataset_opts *set) {
-    const char *data_dir = set->data_dir ? set->data_dir : getenv("PATHGCN_DATA");
-    return data_dir && *data_dir ? data_dir : NULL;
-}
-
-/* A path, or a name in the data directory or among what was fetched. */
-static bool find_path(const char *base, const char *data_dir, char path[PGCN_I_PATH_BYTES]) {
-    if (pgcn_i_is_directory(base) || pgcn_i_file_exists(base)) {
-        snprintf(path, PGCN_I_PATH_BYTES, "%s", base);
-        return true;
-    }
-    const char *directories[] = {data_dir, pgcn_cache_directory()};
-    pgcn_published published = {.name = ""};
-    pgcn_published_find(base, &published); /* "actor" is published as film */
-    for (int i = 0; i < 2; i++)
-        if (find_in(directories[i], base, path) || find_in(directories[i], published.name, path))
-            return true;
-    return false;
 }
 
 bool pgcn_i_dataset_find(const char *name, const pgcn_dataset_opts *opts,

@@ -103,6 +103,14 @@ refused 2 "is missing" data
 refused 2 "no data set 'corra'|karate|PATHGCN_DATA" train corra --out nowhere
 refused 2 "name|empty" train "" --out nowhere
 refused 2 "no data set 'two\nlines'" train $'two\nlines' --out nowhere
+# A folder here comes before a data set of its name, and is named when it cannot be read.
+mkdir -p shadow/data shadow/club
+run 0 pathgcn data convert karate --out shadow/data/club.pgcn
+(cd shadow && PATHGCN_DATA=data refused 1 "'club' in the current directory|hides the data set 'data/club.pgcn'|rename" \
+    train club --out nowhere)
+(cd shadow && PATHGCN_DATA=data refused 1 "'./club' is in no format|docs/FORMATS.md" train ./club --out nowhere)
+rmdir shadow/club
+(cd shadow && PATHGCN_DATA=data run 0 pathgcn data info club)
 refused 2 "'absent'|not a directory" train cora --data absent --out nowhere
 refused 1 "'absent'|No such file" data list --data absent
 refused 2 "sbm|nodes|number from" train sbm:nodes=-1 --out nowhere
