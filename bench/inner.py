@@ -89,6 +89,8 @@ def inner_of(record, sets):
 def report(records):
     sets = records[0]["sets"]
     usable = [record for record in records if not record.get("failed")]
+    if not usable or usable[0]["candidate"] != 0:
+        sys.exit(f"inner.py: candidate 0, the recipe, failed: {records[0].get('failed')}")
     base = inner_of(usable[0], sets)
     print(f"{len(records)} candidates, {len(records) - len(usable)} failed, "
           f"{sum(len(runs) for record in records for runs in record['runs'].values())} trainings")

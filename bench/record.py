@@ -6,14 +6,16 @@
   bench/record.py check                           whether README.md, docs/RESULTS.md and the recipes say the same
   bench/record.py list                            a line for each
 
-Before the action: --threads N, which changes no digit [one per core], and --records DIR [records/results].
+Before the action: --threads N, which changes no digit [one per core], --records DIR [records/results], and --runs DIR:
+the run of NAME is then kept in DIR/NAME, and what was interrupted there, or is done, is not trained again.
 
 A record holds the command, the recipe with its version, the instruction set, and of every run its figure and the epoch
 that was chosen. `repeat` uses the instruction set of the record, because training on another one differs as by another
 seed. Where no item tests (`crossval=10`), the figure is that of GIN's protocol: the accuracy of all folds at the one
-epoch at which their mean is best. `check` trains nothing and needs no data. It looks at mean and deviation, at the line
-that README.md has of the data set, and at version and figure of the recipe; other sentences it cannot read. PATHGCN
-names the program [build/pathgcn].
+epoch at which their mean is best. Where the recipe chooses by another measure than accuracy, as AUC, the figure is of
+that one. `check` trains nothing and needs no data. It looks at mean and deviation, at the line that README.md has of the
+data set, and at version and figure of the recipe; other sentences it cannot read. PATHGCN names the program
+[build/pathgcn].
 """
 import argparse
 import decimal
@@ -30,11 +32,13 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 FIRST_REPORTING_SEED = 1000  # docs/PROTOCOL.md, rule 2
+INTERRUPTED = 130  # the exit code of the program after Ctrl-C
 COMPARED = ("fingerprint", "recipe_version", "bits_revision", "seeds", "values", "epochs")
 
 
-def fail(reason):
-    sys.exit(f"record.py: {reason}")
+def fail(reason, code=1):
+    print(f"record.py: {reason}", file=sys.stderr)
+    sys.exit(code)
 
 
 # ---- records ---------------------------------------------------------------------------------------------------------
@@ -94,22 +98,54 @@ def best_test_epoch(runs, measure):
     return None if None in values else mean_of(values)
 
 
-def train(command, isa, threads):
-    """Trains; returns what a record holds."""
-    program = shutil.which(os.environ.get("PATHGCN", str(SOURCE / "build" / "pathgcn")))
+def measure_of(result):
+    """The key of what is reported, which is what chose the epoch (docs/PROTOCOL.md). A loss chooses for the usual measure
+    of the task, whose key is `accuracy` where it is micro-F1, too."""
+    chosen_by = result["config"]["select"]
+    return "accuracy" if chosen_by in ("accuracy", "loss") else chosen_by.replace("-", "_")
+
+
+def run_to_the_end(command, environment):
+    """Output and exit code. After Ctrl-C, which the program gets as well, it is waited for: it saves what it has."""
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE)
+    while True:
+        try:
+            return process.communicate()[0], process.returncode
+        except KeyboardInterrupt:
+            continue
+
+
+def machine_of(folder):
+    """Where the runs were trained; a record is of one instruction set."""
+    machines = [json.loads(path.read_text())["machine"] for path in sorted(pathlib.Path(folder).rglob("result.json"))]
+    sets = sorted({machine["isa"] for machine in machines})
+    if len(sets) > 1:
+        fail(f"the runs in {folder} have several instruction sets, {', '.join(sets)}: train all of them with one")
+    return machines[0]
+
+
+def train(command, isa, threads, kept=None):
+    """Trains in the folder `kept`, or goes on there; returns what a record holds."""
+    name = os.environ.get("PATHGCN", str(SOURCE / "build" / "pathgcn"))
+    program = shutil.which(name)
     if not program:
-        fail("there is no build/pathgcn: run make, or let PATHGCN name the program")
+        fail(f"there is no program {name}: run make, or let PATHGCN name it")
     environment = dict(os.environ, **({"PATHGCN_ISA": isa} if isa else {}))
     with tempfile.TemporaryDirectory() as scratch:
-        folder = os.path.join(scratch, "runs")
+        folder = kept or os.path.join(scratch, "runs")
         options = ["--json", "--out", folder, "--threads", str(threads)]
-        done = subprocess.run([program, *command, *options], env=environment, stdout=subprocess.PIPE)
-        if done.returncode:
-            fail(f"pathgcn {shlex.join(command)} failed with exit code {done.returncode}")
-        result = json.loads(done.stdout)
+        resumed = os.path.exists(folder)
+        if resumed:
+            options.append("--resume")
+        output, code = run_to_the_end([program, *command, *options], environment)
+        if code == INTERRUPTED:
+            fail("interrupted" + (f"; the same command goes on with what is in {kept}" if kept else ""), code)
+        if code:
+            fail(f"pathgcn {shlex.join(command)} failed with exit code {code}")
+        result = json.loads(output)
         runs = result.get("runs") or [result]
-        machine = json.loads(next(pathlib.Path(folder).rglob("result.json")).read_text())["machine"]
-        measure = result["metric"]
+        machine = machine_of(folder)
+        measure = measure_of(result)
         if runs[0]["items"]["test"]:
             values = [run[f"test_{measure}"] for run in runs]
             epochs = [run["best_epoch"] for run in runs]
@@ -123,7 +159,7 @@ def train(command, isa, threads):
         "recipe": result["recipe"]["name"],
         "recipe_version": result["recipe"]["version"],
         "rule": rule,
-        "measure": measure,
+        "measure": result["metric"] if measure == "accuracy" else measure,
         "mean": mean_of(values),
         "deviation": round(statistics.stdev(values), 2) if len(values) > 1 else None,
         "validation_mean": mean_of([run[f"val_{measure}"] for run in runs]),
@@ -135,23 +171,28 @@ def train(command, isa, threads):
         "bits_revision": machine["bits_revision"],
         "processor": machine["processor"],
         "training_seconds": round(sum(run["seconds"] for run in runs)),
-        "peak_mib": round(result["peak_rss_bytes"] / 2**20),
+        "peak_mib": None if resumed else round(result["peak_rss_bytes"] / 2**20),  # of the last process alone
         "fingerprint": result["fingerprint"],
     }
 
 
 def first_seed(command):
-    return next((int(word) for option, word in zip(command, command[1:]) if option == "--seed"), 0)
+    text = re.search(r" --seed[ =](\S+)", " " + " ".join(command))
+    if text and not text.group(1).isdigit():
+        fail(f"--seed is '{text.group(1)}', expected a number")
+    return int(text.group(1)) if text else 0
 
 
-def add(folder, name, command, threads):
+def add(folder, name, command, threads, runs):
     if not re.fullmatch(r"[\w.-]+", name):
         fail(f"'{name}' is no name of a record: letters, digits, '-', '_' and '.'")
     if first_seed(command) < FIRST_REPORTING_SEED:
         fail("seeds below 1000 are for choosing (docs/PROTOCOL.md): give --seed 1000")
-    record = train(command, None, threads)
+    record = train(command, None, threads, runs and str(runs / name))
+    path = folder / f"{name}.json"
+    before = f", in place of {figure(json.loads(path.read_text()))}" if path.exists() else ""
     write_record(folder, name, record)
-    print(f"{name}: {figure(record)}")
+    print(f"{name}: {figure(record)}{before}")
 
 
 def repeat(records, names, threads):
@@ -229,6 +270,8 @@ def check(records):
     wrong = [f"{name}: {line}" for name, record in records.items() for line in disagreements(name, record, readme, results)]
     for line in wrong:
         print(line, file=sys.stderr)
+    if not records:
+        fail("there is no record to check")
     if not wrong:
         print(f"{len(records)} records agree with README.md, docs/RESULTS.md and their recipes")
     return len(wrong)
@@ -238,6 +281,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--records", type=pathlib.Path, default=SOURCE / "records" / "results")
+    parser.add_argument("--runs", type=pathlib.Path)
     actions = parser.add_subparsers(dest="action", required=True, metavar="add | repeat | check | list")
     adding = actions.add_parser("add")
     adding.add_argument("name")
@@ -249,7 +293,7 @@ def main():
     if arguments.action == "add":
         if len(arguments.command) < 2 or arguments.command[0] != "train":
             parser.error("add takes a name and a command: add cora train cora --seeds 20 --seed 1000")
-        add(arguments.records, arguments.name, arguments.command, arguments.threads)
+        add(arguments.records, arguments.name, arguments.command, arguments.threads, arguments.runs)
         return 0
     records = read_records(arguments.records)
     if arguments.action == "repeat":

@@ -66,6 +66,43 @@ run 0 "${record[@]}" add club train karate --recipe any-alike --epochs 5 --seeds
 holds records/club.json '"command": "pathgcn train karate' '"seeds": [1000, 1001]' '"recipe": "any-alike"'
 run 0 "${record[@]}" repeat club
 holds "$out" "the same to the digit"
+cp records/club.json once.json
+run 0 "${record[@]}" --runs kept add club train karate --recipe any-alike --epochs 5 --seeds 2 --seed 1000
+touch kept/before
+run 0 "${record[@]}" --runs kept add club train karate --recipe any-alike --epochs 5 --seeds 2 --seed 1000
+[ -z "$(find kept/club -name history.jsonl -newer kept/before)" ] || fail "a run that was kept was trained again"
+digits() { grep -E '"(mean|deviation|values|epochs|fingerprint)"' "$1"; }
+cmp <(digits once.json) <(digits records/club.json) || fail "the record of a run that was kept has other digits"
+run 0 "${record[@]}" add area train karate --recipe any-alike --select auc --epochs 5 --seeds 2 --seed 1000
+holds records/area.json '"measure": "auc"'
+for i in {0..19}; do echo "n$i,n$(((i + 1) % 20))" >>ring.csv && echo "n$i,$((i % 2)),$((i / 2 % 2))" >>two.csv; done
+sed -i '1i from,to' ring.csv
+sed -i '1i id,odd,second' two.csv
+run 0 "${record[@]}" add area train --edges ring.csv --features two.csv --labels two.csv --recipe any-multilabel \
+    --epochs 3 --seed 1000
+holds records/area.json '"measure": "micro-F1"'
+holds "$out" ", in place of "
+rm records/area.json
+run 1 "${record[@]}" add early train karate --seed ten
+holds "$err" "--seed is 'ten', expected a number"
+# Ctrl-C, which reaches both: the program saves, and the same command goes on
+long=(--runs kept add long train sbm --recipe any-alike --epochs 100000 --patience 0 --seed 1000)
+setsid env --default-signal=INT "${record[@]}" "${long[@]}" >"$out" 2>"$err" &
+script=$!
+for ((i = 0; i < 300; i++)); do
+    if [ "$(cat kept/long/history.jsonl 2>>"$out" | wc -l)" -gt 20 ]; then break; fi
+    sleep 0.1
+done
+kill -INT -- "-$script"
+code=0
+wait "$script" || code=$?
+[ "$code" = 130 ] || fail "Ctrl-C ended with $code: $(cat "$err")"
+holds "$err" "interrupted; the same command goes on with what is in kept/long"
+! grep -q Traceback "$err" || fail "Ctrl-C left a traceback"
+epochs=$(wc -l <kept/long/history.jsonl)
+run 0 "${record[@]}" --runs kept add long train sbm --recipe any-alike --epochs $((epochs + 1)) --patience 0 --seed 1000
+holds "$err" "going on after epoch $epochs"
+rm records/long.json
 sed -i 's/"values": \[/&1/' records/club.json
 run 1 "${record[@]}" repeat club
 holds "$out" "values: [1"
