@@ -267,10 +267,15 @@ void cli_put_reads(json_t *object, const pgcn_row_reads *reads);
 
 /* ---- interval.c ----------------------------------------------------------------------------- */
 
-/* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
- * (with N - 1), by Student's t. NaN for fewer than two runs. */
 /* P(|T| >= |t|) of Student's T: what is left for chance. */
 double cli_student_p(double t, long long freedom);
+/* The standard error of the mean of `pairs` differences, one per split, from their deviation. Splits of one graph share
+ * nodes: share = test items / training items raises the error for that (Nadeau and Bengio); 0: they share none. */
+double cli_error_over_splits(double deviation, long long pairs, double share);
+/* The p-value of a mean difference; NaN if the error is. */
+double cli_difference_p(double mean, double error, long long freedom);
+/* Half the width of the 95 % interval of the mean of `count` independent runs, from their deviation
+ * (with N - 1), by Student's t. NaN for fewer than two runs. */
 double cli_interval_95(double deviation, long long count);
 /* The interval of a mean of percentages, clipped to 0 .. 100; false for fewer than two runs. */
 bool cli_interval_of_mean(double mean, double deviation, long long count, double *low,

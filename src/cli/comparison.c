@@ -152,7 +152,8 @@ static void test_pairs(const cli_results *other, const double *delta, cli_differ
     double share = any->test_items / any->train_items;
     d->correctable = !several_splits || !isnan(share);
     d->corrected = several_splits && !isnan(share);
-    d->error = sqrt(squares / d->freedom * (1.0 / d->pairs + (d->corrected ? share : 0)));
+    d->error =
+        cli_error_over_splits(sqrt(squares / d->freedom), d->pairs, d->corrected ? share : 0);
 }
 
 /* Welch's test; its degrees of freedom are rounded down. */
@@ -184,8 +185,7 @@ static pgcn_status compare(const cli_command *command, const cli_results *first,
         test_means(first, other, d);
     }
     free(delta);
-    if (d->error > 0) d->p = cli_student_p(d->mean / d->error, d->freedom);
-    if (d->error == 0) d->p = d->mean == 0 ? 1 : 0; /* every pair differs by the same */
+    d->p = cli_difference_p(d->mean, d->error, d->freedom);
     d->adjusted = d->p;
     return PGCN_OK;
 }

@@ -1,4 +1,5 @@
-/* The 95 % interval of a mean by Student's t, for the tables of train and tune. */
+/* By Student's t: the 95 % interval of a mean, for the tables of train and tune, and whether a mean difference can be
+ * chance, for compare and the arena. */
 #include "cli/cli.h"
 
 #include <math.h>
@@ -18,6 +19,15 @@ static double share_within(double t, long long freedom) {
 
 double cli_student_p(double t, long long freedom) {
     return freedom < 1 || isnan(t) ? NAN : 1 - share_within(fabs(t), freedom);
+}
+
+double cli_error_over_splits(double deviation, long long pairs, double share) {
+    return deviation * sqrt(1.0 / (double)pairs + share);
+}
+
+double cli_difference_p(double mean, double error, long long freedom) {
+    if (error == 0) return mean == 0 ? 1 : 0; /* every pair differs by the same */
+    return cli_student_p(mean / error, freedom);
 }
 
 double cli_interval_95(double deviation, long long count) {

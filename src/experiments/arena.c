@@ -1,13 +1,12 @@
 /* reproduce arena: every network on every data set by one budget. A cell is a nested search, `tune --nested` with the
  * same number of candidates, epochs and runs for all networks, in a directory of its own and, but for ranks, in a process
- * of its own; what it leaves there is read again for the table. A cell that is done is not searched again, and one that is not
- * stays empty; so do those of a data set that is not here.
+ * of its own; what it leaves there is read again for the table (arena_report.c). A cell that is done is not searched
+ * again, and one that is not stays empty; so do those of a data set that is not here.
  * docs/PROTOCOL.md fixes the budget. */
-#include "experiments/reproduce.h"
+#include "experiments/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -25,22 +24,6 @@ static const char *const usual_sets[] = {"cora",
                                          "heterophilous/chameleon_filtered.npz",
                                          "heterophilous/minesweeper.npz",
                                          NULL};
-/* The one that the others are compared with. */
-#define OURS "pathgcn"
-
-typedef struct arena_cell {
-    const char *dataset, *network;
-    char directory[EXP_PATH_BYTES];
-    char *request;  /* the arguments of its search, one line; owned */
-    json_t *result; /* nested.json of that search; NULL: it is not done */
-} arena_cell;
-
-typedef struct arena {
-    const exp_request *request;
-    const exp_pace *pace;
-    exp_words networks, sets;
-    arena_cell *cell; /* [sets.count * networks.count], data set by data set */
-} arena;
 
 static int cells_of(const arena *a) {
     return a->sets.count * a->networks.count;
@@ -74,7 +57,7 @@ static void list_arguments(const arena *a, const arena_cell *cell, char (*given)
     list->word[list->count++] = "--nested";
     put(list, "--model", cell->network);
     /* all start from settings for any data; a race for the start would be a budget of its own */
-    if (strcmp(cell->network, OURS) == 0) put(list, "--recipe", "none");
+    if (strcmp(cell->network, ARENA_OURS) == 0) put(list, "--recipe", "none");
     put(list, "--candidates", quick ? "2" : "16");
     put(list, "--search-seed", "0");
     put_usual(a, list, "--seed", "1000");
@@ -164,19 +147,21 @@ static bool run_search(const arena *a, const arena_cell *cell) {
 
 /* ---- what is done ----------------------------------------------------------------------------- */
 
-static bool same_request(const arena_cell *cell) {
+/* Reads what is done in the directory of the cell, if it was asked for by the same arguments. */
+static void load_result(const arena *a, arena_cell *cell) {
     char path[EXP_PATH_BYTES], line[4096] = "";
+    json_error_t error;
     snprintf(path, sizeof path, "%.4000s/arena.txt", cell->directory);
     FILE *file = fopen(path, "r");
     bool read = file && fgets(line, sizeof line, file);
     if (file) fclose(file);
-    return read && strcmp(line, cell->request) == 0;
-}
-
-static void load_result(arena_cell *cell) {
-    char path[EXP_PATH_BYTES];
+    cell->other = read && strcmp(line, cell->request) != 0;
+    if (!read || cell->other) return;
     snprintf(path, sizeof path, "%.4000s/nested.json", cell->directory);
-    if (same_request(cell)) cell->result = json_load_file(path, 0, NULL);
+    cell->result = json_load_file(path, 0, &error);
+    if (!cell->result)
+        cli_complain(a->request->command,
+                     "'%s' cannot be read (%s), so its cell counts as not done", path, error.text);
 }
 
 /* The mark that a cell is done comes last. */
@@ -207,7 +192,7 @@ static pgcn_status search_cell(const arena *a, arena_cell *cell, int number) {
         return PGCN_OK;
     }
     CLI_TRY(mark_done(a, cell));
-    load_result(cell);
+    load_result(a, cell);
     return PGCN_OK;
 }
 
@@ -224,142 +209,48 @@ static bool is_here(const arena *a, const char *name) {
     return status == PGCN_OK;
 }
 
-/* All networks on one data set. */
-static pgcn_status search_set(const arena *a, int set) {
-    int first = set * a->networks.count, last = first + a->networks.count, left = 0;
-    for (int i = first; i < last; i++) left += !a->cell[i].result || a->request->fresh;
-    if (left == 0 || !is_here(a, a->sets.word[set])) return PGCN_OK;
-    for (int i = first; i < last && !cli_interrupted(); i++)
-        CLI_TRY(search_cell(a, &a->cell[i], i));
+static bool has_work(const arena *a, int set) {
+    int first = set * a->networks.count;
+    for (int i = first; i < first + a->networks.count; i++)
+        if (!a->cell[i].result || a->request->fresh) return true;
+    return false;
+}
+
+/* All data sets are looked at before the first hour is spent. */
+static pgcn_status search_sets(arena *a) {
+    for (int set = 0; set < a->sets.count; set++)
+        a->absent[set] = has_work(a, set) && !is_here(a, a->sets.word[set]);
+    for (int i = 0; i < cells_of(a) && !cli_interrupted(); i++)
+        if (!a->absent[i / a->networks.count]) CLI_TRY(search_cell(a, &a->cell[i], i));
     return PGCN_OK;
-}
-
-/* ---- the table -------------------------------------------------------------------------------- */
-
-/* The mean test figure of a split by its name; NaN: there is none. Its key names the measure: test_auc. */
-static double test_of(const json_t *object) {
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)object, key,
-                        value) if (strncmp(key, "test_", 5) == 0) return exp_record_number(value,
-                                                                                           "mean");
-    return NAN;
-}
-
-static double split_test(const arena_cell *cell, const char *name) {
-    const json_t *split;
-    size_t i;
-    json_array_foreach(json_object_get(cell->result, "splits"), i,
-                       split) if (strcmp(json_string_value(json_object_get(split, "split")),
-                                         name) == 0) return test_of(split);
-    return NAN;
-}
-
-exp_pairing exp_pair(const exp_tally *differences) {
-    exp_spread spread = exp_tally_spread(differences);
-    exp_pairing pairing = {.mean = spread.mean, .error = NAN, .verdict = ""};
-    if (differences->count < 2) return pairing;
-    pairing.error = spread.deviation / sqrt(differences->count);
-    pairing.verdict = fabs(pairing.mean) <= 2 * pairing.error ? "tied"
-                      : pairing.mean > 0                      ? OURS " better"
-                                                              : OURS " worse";
-    return pairing;
-}
-
-/* Ours minus the other, split by split. */
-static exp_pairing compare(const arena_cell *ours, const arena_cell *other) {
-    exp_tally differences = {0};
-    const json_t *split;
-    size_t i;
-    json_array_foreach(json_object_get(ours->result, "splits"), i, split) {
-        double theirs = split_test(other, json_string_value(json_object_get(split, "split")));
-        if (!isnan(theirs)) exp_tally_add(&differences, test_of(split) - theirs);
-    }
-    return exp_pair(&differences);
-}
-
-static const arena_cell *ours_of(const arena *a, int set) {
-    for (int i = 0; i < a->networks.count; i++) {
-        const arena_cell *cell = &a->cell[set * a->networks.count + i];
-        if (strcmp(cell->network, OURS) == 0 && cell->result) return cell;
-    }
-    return NULL;
-}
-
-static void add_comparison(exp_table *table, const arena_cell *ours, const arena_cell *cell) {
-    if (!ours || ours == cell) {
-        for (int i = 0; i < 2; i++) exp_table_add(table, "%s", "");
-        return;
-    }
-    exp_pairing pairing = compare(ours, cell);
-    char difference[32];
-    if (isnan(pairing.error))
-        exp_table_add(table, "%s", "");
-    else
-        exp_table_add(table, "%s ± %.2f", cli_format_signed(pairing.mean, difference),
-                      pairing.error);
-    exp_table_add(table, "%s", pairing.verdict);
-}
-
-static void add_figures(exp_table *table, const arena_cell *cell) {
-    const json_t *test = NULL, *value;
-    const char *key;
-    int splits = (int)json_array_size(json_object_get(cell->result, "splits"));
-    json_object_foreach(cell->result, key, value) if (strncmp(key, "test_", 5) == 0) test = value;
-    double mean = exp_record_number(test, "mean"), deviation = exp_record_number(test, "std");
-    double low, high;
-    exp_table_add(table, "%d", splits);
-    if (splits > 1)
-        exp_table_add(table, "%.2f ± %.2f", mean, deviation);
-    else
-        exp_table_add(table, "%.2f", mean);
-    if (cli_interval_of_mean(mean, deviation, splits, &low, &high))
-        exp_table_add(table, "%.2f to %.2f", low, high);
-    else
-        exp_table_add(table, "%s", "");
-}
-
-static void add_line(const arena *a, exp_table *table, int number) {
-    const arena_cell *cell = &a->cell[number];
-    exp_table_add(table, "%s", cell->dataset);
-    exp_table_add(table, "%s", cell->network);
-    if (!cell->result) {
-        for (int i = 0; i < 7; i++) exp_table_add(table, "%s", "");
-        return;
-    }
-    add_figures(table, cell);
-    add_comparison(table, ours_of(a, number / a->networks.count), cell);
-    double core_seconds = exp_record_number(cell->result, "core_seconds");
-    if (isnan(core_seconds))
-        exp_table_add(table, "%s", "");
-    else
-        exp_table_add(table, "%.3f", core_seconds / 3600);
-    exp_table_add(table, "%.0f", exp_record_number(cell->result, "peak_rss_bytes") / 1048576);
-}
-
-static pgcn_status report(const arena *a) {
-    exp_table *table = exp_table_new("data set|network|>splits|>test|>95 % interval|>" OURS
-                                     " minus this|verdict|>core-hours|>MiB");
-    for (int i = 0; i < cells_of(a); i++) add_line(a, table, i);
-    const exp_listing listing = {
-        .name = "arena",
-        .title =
-            "The arena: every network by one budget, settings and epoch chosen for each split by "
-            "itself on its validation items",
-        .note =
-            "The difference is the mean over the splits ± its standard error; two networks are tied "
-            "unless it is above twice that. Empty: not done. Core-hours are those of all trainings "
-            "of a cell, the search included."};
-    return exp_report_listing(a->request, &listing, table);
 }
 
 /* ---- all cells -------------------------------------------------------------------------------- */
 
 static pgcn_status list_words(const exp_request *r, const char *option, const char *text,
                               const char *const *usual, exp_words *out) {
-    if (text) return exp_split_words(r, option, text, strchr(text, ' ') ? ' ' : ',', out);
+    if (text && strcmp(option, "datasets") == 0) return exp_split_sets(r, out);
+    if (text) return exp_split_words(r, option, text, ',', out);
     for (; *usual; usual++) snprintf(out->word[out->count++], sizeof *out->word, "%s", *usual);
     return PGCN_OK;
+}
+
+static pgcn_status check_distinct(const exp_request *r, const char *option, const exp_words *list) {
+    for (int i = 0; i < list->count; i++)
+        for (int j = 0; j < i; j++)
+            if (strcmp(list->word[i], list->word[j]) == 0)
+                return cli_fail(r->command, PGCN_ERR_ARGUMENT, "--%s names '%s' twice", option,
+                                list->word[i]);
+    return PGCN_OK;
+}
+
+static pgcn_status no_network(const exp_request *r, const char *name) {
+    cli_guess guess = cli_guess_start(name);
+    char hint[CLI_HINT_BYTES];
+    for (int i = 0; pgcn_network_name(i); i++) cli_guess_offer(&guess, pgcn_network_name(i));
+    cli_guess_hint(&guess, "", hint);
+    return cli_fail(r->command, PGCN_ERR_ARGUMENT, "--models: there is no network '%s'%s", name,
+                    hint);
 }
 
 static pgcn_status check(const arena *a) {
@@ -372,10 +263,27 @@ static pgcn_status check(const arena *a) {
                 "--%s: in the arena every network has the same budget and chooses its own "
                 "settings; leave it out (--models chooses networks)",
                 others[i]);
+    const char *word = r->arguments->words > 1 ? r->arguments->word[1] : NULL;
+    if (word)
+        return cli_fail(
+            r->command, PGCN_ERR_ARGUMENT,
+            "'%s' is one argument too many; --datasets %s chooses the data sets of the arena", word,
+            word);
     for (int i = 0; i < a->networks.count; i++)
-        if (exp_network_number(a->networks.word[i]) < 0)
-            return cli_fail(r->command, PGCN_ERR_ARGUMENT, "--models: there is no network '%s'",
-                            a->networks.word[i]);
+        if (exp_network_number(a->networks.word[i]) < 0) return no_network(r, a->networks.word[i]);
+    CLI_TRY(check_distinct(r, "models", &a->networks));
+    return check_distinct(r, "datasets", &a->sets);
+}
+
+/* What is done by other arguments took hours too, and a search would write over it. */
+static pgcn_status check_others(const arena *a) {
+    const exp_request *r = a->request;
+    for (int i = 0; i < cells_of(a) && !r->fresh; i++)
+        if (a->cell[i].other)
+            return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                            "'%s' holds a finished search with other arguments (its arena.txt has "
+                            "them); give another --out, or --fresh to write over it",
+                            a->cell[i].directory);
     return PGCN_OK;
 }
 
@@ -393,24 +301,35 @@ static bool set_up_cell(const arena *a, int number) {
     list_arguments(a, cell, given, &list);
     runs_of(a, runs);
     cell->request = line_of(&list, runs);
-    if (cell->request) load_result(cell);
+    if (cell->request) load_result(a, cell);
     return cell->request != NULL;
 }
 
 /* A table of what is there is all that --report is asked for: cells that are missing are no error of it. */
 static pgcn_status check_done(const arena *a, bool only_report) {
-    int done = 0, all = cells_of(a);
-    for (int i = 0; i < all; i++) done += a->cell[i].result != NULL;
+    int done = 0, others = 0, absent = 0, all = cells_of(a);
+    for (int i = 0; i < all; i++) {
+        done += a->cell[i].result != NULL;
+        others += a->cell[i].other;
+        absent += a->absent[i / a->networks.count] && !a->cell[i].result;
+    }
     if (done == all) return PGCN_OK;
+    fflush(stdout); /* the table comes first */
     if (!only_report)
-        return cli_fail(a->request->command, PGCN_ERR_SYSTEM,
-                        "%d of %d cells are done; the same command goes on with the others", done,
-                        all);
-    if (!a->request->quiet)
+        return cli_fail(a->request->command, PGCN_ERR_SYSTEM, "%d of %d cells are done; %s", done,
+                        all,
+                        done + absent == all ? "the others are of data sets that are not here"
+                                             : "the same command goes on with the others");
+    if (a->request->quiet) return PGCN_OK;
+    fprintf(stderr,
+            "note: %d of %d cells are done; the same command without --report goes on with the "
+            "others\n",
+            done, all);
+    if (others > 0)
         fprintf(stderr,
-                "note: %d of %d cells are done; the same command without --report goes on with the "
-                "others\n",
-                done, all);
+                "note: %d of the others %s done with other arguments; a report needs the --quick, "
+                "--seeds and settings of its search\n",
+                others, others == 1 ? "is" : "are");
     return PGCN_OK;
 }
 
@@ -418,10 +337,12 @@ static pgcn_status run_arena(arena *a, bool only_report) {
     for (int i = 0; i < cells_of(a); i++)
         if (!set_up_cell(a, i))
             return cli_fail(a->request->command, PGCN_ERR_MEMORY, "out of memory");
-    if (!only_report) cli_catch_signals();
-    for (int set = 0; set < a->sets.count && !only_report && !cli_interrupted(); set++)
-        CLI_TRY(search_set(a, set));
-    CLI_TRY(report(a));
+    if (!only_report) {
+        CLI_TRY(check_others(a));
+        cli_catch_signals();
+        CLI_TRY(search_sets(a));
+    }
+    CLI_TRY(exp_arena_report(a));
     return check_done(a, only_report);
 }
 
@@ -430,6 +351,11 @@ pgcn_status exp_arena(const exp_request *r, const exp_pace *pace, bool only_repo
     CLI_TRY(list_words(r, "models", r->models, usual_networks, &a.networks));
     CLI_TRY(list_words(r, "datasets", r->datasets, usual_sets, &a.sets));
     CLI_TRY(check(&a));
+    if (only_report && access(r->out, F_OK) != 0)
+        return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                        "--out: the directory '%s' does not exist, so there is nothing to report; "
+                        "without --report the arena runs there",
+                        r->out);
     a.cell = calloc((size_t)cells_of(&a) + 1, sizeof *a.cell);
     if (!a.cell) return cli_fail(r->command, PGCN_ERR_MEMORY, "out of memory");
     pgcn_status status = run_arena(&a, only_report);

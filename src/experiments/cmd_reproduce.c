@@ -171,7 +171,8 @@ static pgcn_status run(int argc, char **argv) {
         {"data", "DIR", "PATHGCN_DATA", "folder that holds named data sets", &r.data_dir, NULL},
         {"datasets", "LIST", NULL,
          "these data sets instead, separated by commas; a list with blanks is separated by blanks, for "
-         "names with steps: 'cora film:directed,self-loops'",
+         "names whose steps have commas: 'cora film:directed,self-loops'. A part key=value belongs to the "
+         "name before it: sbm:classes=2,homophily=0.9",
          &r.datasets, NULL},
         {"layers", "LIST", NULL, "these depths instead, separated by commas; 0: the recipe's own",
          &r.layers, NULL},
@@ -185,7 +186,8 @@ static pgcn_status run(int argc, char **argv) {
         {"tables", "LIST", "all", "networks: these tables of the paper, of 2 to 8", &r.tables,
          NULL},
         {"models", "LIST", "all",
-         "networks, cheb, times, graphs: these networks, as gcn,gcnii,pathgcn", &r.models, NULL},
+         "arena, networks, cheb, times, graphs: these networks, as gcn,gcnii,pathgcn", &r.models,
+         NULL},
         {"only", "LIST", "all",
          "figures: these of 1, 2, 3, 4, 5 and smoothing, separated by commas", &r.only, NULL},
         {"quick", NULL, NULL, "a smoke test: few epochs, depths and seeds", NULL, &r.quick},

@@ -23,9 +23,12 @@ static pgcn_status list_splits(exp_nested *n, const pgcn_dataset *data) {
     if (!n->split) return out_of_memory(n);
     for (int i = 0; (name = pgcn_dataset_split(data, i, &train, &val, &test)); i++) {
         snprintf(n->split[i].name, sizeof n->split[i].name, "%s", name);
+        n->split[i].train_items = cli_mask_size(train, info.items);
+        n->split[i].val_items = cli_mask_size(val, info.items);
+        n->split[i].test_items = cli_mask_size(test, info.items);
         n->split[i].job = calloc((size_t)n->search->runs, sizeof *n->split[i].job);
         if (!n->split[i].job) return out_of_memory(n);
-        if (cli_mask_size(test, info.items) > 0) continue;
+        if (n->split[i].test_items > 0) continue;
         return cli_fail(
             n->search->command, PGCN_ERR_ARGUMENT,
             "split %s of '%s' has no test %s, and --nested tests every split; use kfold=K in "

@@ -123,10 +123,12 @@ static json_t *split_to_json(const exp_nested *n, const exp_nested_split *split)
                             "epoch", json_object_get(at, "epoch"), val, json_object_get(at, val),
                             test, json_object_get(at, test)));
     }
-    return json_pack("{s:s, s:i, s:s, s:O, s:s, s:o, s:o, s:o}", "split", split->name, "candidate",
-                     split->candidate, "space", split->space, "changes", split->changes, "recipe",
-                     split->recipe, val, exp_spread_to_json(split->val), test,
-                     exp_spread_to_json(split->test), "runs", runs);
+    return json_pack("{s:s, s:{s:I, s:I, s:I}, s:i, s:s, s:O, s:s, s:o, s:o, s:o}", "split",
+                     split->name, "items", "train", (json_int_t)split->train_items, "val",
+                     (json_int_t)split->val_items, "test", (json_int_t)split->test_items,
+                     "candidate", split->candidate, "space", split->space, "changes",
+                     split->changes, "recipe", split->recipe, val, exp_spread_to_json(split->val),
+                     test, exp_spread_to_json(split->test), "runs", runs);
 }
 
 /* Of the largest process of a test. */

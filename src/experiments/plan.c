@@ -34,6 +34,30 @@ pgcn_status exp_split_words(const exp_request *r, const char *option, const char
     }
 }
 
+static bool goes_on(const char *word) {
+    const char *equals = strchr(word, '='), *colon = strchr(word, ':');
+    return equals && (!colon || equals < colon);
+}
+
+pgcn_status exp_split_sets(const exp_request *r, exp_words *out) {
+    exp_words parts;
+    bool blanks = strchr(r->datasets, ' ') != NULL;
+    CLI_TRY(exp_split_words(r, "datasets", r->datasets, blanks ? ' ' : ',', &parts));
+    out->count = 0;
+    for (int i = 0; i < parts.count; i++) {
+        if (blanks || out->count == 0 || !goes_on(parts.word[i])) {
+            memcpy(out->word[out->count++], parts.word[i], sizeof out->word[0]);
+            continue;
+        }
+        char *last = out->word[out->count - 1];
+        size_t used = strlen(last), room = sizeof out->word[0] - used;
+        if ((size_t)snprintf(last + used, room, ",%s", parts.word[i]) >= room)
+            return cli_fail(r->command, PGCN_ERR_ARGUMENT,
+                            "--datasets: the name '%.64s...' is too long", last);
+    }
+    return PGCN_OK;
+}
+
 static pgcn_status split_numbers(const exp_request *r, const char *option, const char *text,
                                  exp_numbers *out) {
     exp_words list;
@@ -340,9 +364,7 @@ static pgcn_status add_named_sets(planner *p) {
     exp_words sets = {0};
     for (int i = 0; i < r->words; i++) CLI_TRY(add_protocols(p, r->word[i], false));
     if (!r->datasets) return PGCN_OK;
-    /* steps have commas too: names with steps are separated by blanks */
-    char between = strchr(r->datasets, ' ') ? ' ' : ',';
-    CLI_TRY(exp_split_words(r, "datasets", r->datasets, between, &sets));
+    CLI_TRY(exp_split_sets(r, &sets));
     for (int i = 0; i < sets.count; i++) CLI_TRY(add_protocols(p, sets.word[i], false));
     return PGCN_OK;
 }

@@ -225,6 +225,7 @@ pgcn_status exp_report_listing(const exp_request *r, const exp_listing *listing,
     json_t *object = json_pack("{s:s, s:s, s:s, s:s, s:o}", "experiment", listing->name, "title",
                                listing->title, "note", listing->note, "version", PGCN_VERSION,
                                "lines", exp_table_to_json(table));
+    if (object && listing->numbers) json_object_set(object, "cells", listing->numbers);
     char *json = object ? json_dumps(object, JSON_INDENT(1)) : NULL;
     pgcn_status status = write_listing(r, listing, table);
     if (status == PGCN_OK) status = exp_write_file(r, listing->name, "json", json);

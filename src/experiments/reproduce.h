@@ -173,6 +173,9 @@ typedef struct exp_words {
 /* The parts of an option's value; none of them is empty. */
 pgcn_status exp_split_words(const exp_request *request, const char *option, const char *text,
                             char separator, exp_words *out);
+/* The data sets of --datasets, separated by blanks if there are any, or else by commas. A part `key=value` is no name: it
+ * goes on with the one before it, as in sbm:classes=2,homophily=0.9. */
+pgcn_status exp_split_sets(const exp_request *request, exp_words *out);
 
 /* ---- plan.c --------------------------------------------------------------------------------- */
 
@@ -280,15 +283,20 @@ pgcn_status exp_list_facts(const exp_request *request, const cli_arguments *argu
 /* Which figures --only names, a bit for each exp_figure_number. */
 pgcn_status exp_choose_figures(const exp_request *request, unsigned *out);
 
-/* ---- arena.c -------------------------------------------------------------------------------- */
+/* ---- arena.c, arena_report.c ---------------------------------------------------------------- */
 
-/* Differences that belong together in pairs: their mean, its standard error (NaN for fewer than two), and what
- * docs/PROTOCOL.md says about it. */
+/* What pathgcn does in a pair of networks, by docs/PROTOCOL.md. */
+typedef enum exp_verdict { EXP_UNKNOWN, EXP_WORSE, EXP_TIED, EXP_BETTER, EXP_VERDICTS } exp_verdict;
+extern const char *const exp_verdict_words[EXP_VERDICTS]; /* "", "pathgcn worse", "tied", ... */
+/* Differences that belong together in pairs, one per split: their mean and its standard error (NaN for fewer than two),
+ * which takes the splits as independent; and the p-value with an error that is raised for the items they share. */
 typedef struct exp_pairing {
-    double mean, error;
-    const char *verdict;
+    double mean, error, p;
+    exp_verdict verdict; /* by the error */
+    exp_verdict strict;  /* by p */
 } exp_pairing;
-exp_pairing exp_pair(const exp_tally *differences);
+/* share: test items / training items of a split; NaN: not known, and then p is not. */
+exp_pairing exp_pair(const exp_tally *differences, double share);
 /* Every network by one budget. */
 pgcn_status exp_arena(const exp_request *request, const exp_pace *pace, bool only_report);
 
@@ -353,6 +361,8 @@ pgcn_status exp_write_file(const exp_request *request, const char *name, const c
 /* A table of facts, without trainings. */
 typedef struct exp_listing {
     const char *name, *title, *note;
+    json_t
+        *numbers; /* what programs read beside the text of the lines, as "cells"; NULL: nothing */
 } exp_listing;
 /* The same for a listing; takes the table over. */
 pgcn_status exp_report_listing(const exp_request *request, const exp_listing *listing,

@@ -172,6 +172,7 @@ pgcn_status exp_tune_page(const exp_search *search, const char *recipe_path);
 /* The result of a split. */
 typedef struct exp_nested_split {
     char name[16];
+    int64_t train_items, val_items, test_items;
     pgcn_config config; /* chosen; its `split` is the name */
     int candidate;      /* number of the winner */
     json_t *changes;    /* from the start */

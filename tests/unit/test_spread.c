@@ -133,27 +133,49 @@ static void test_pairs_differ_above_twice_the_standard_error(void **state) {
     static const struct {
         double difference[3];
         int count;
-        const char *verdict;
+        exp_verdict verdict;
+        const char *words;
     } cases[] = {
-        {{1, 2, 3}, 3, "pathgcn better"},   /* 2 and 0.577 */
-        {{-1, -2, -3}, 3, "pathgcn worse"}, /* the same below */
-        {{0, 1, 2}, 3, "tied"},             /* 1 and 0.577 */
-        {{0, 0, 0}, 3, "tied"},             /* equal */
-        {{1, 1, 1}, 3, "pathgcn better"},   /* no error at all */
-        {{5}, 1, ""},                       /* nothing to tell it from chance */
-        {{0}, 0, ""},
+        {{1, 2, 3}, 3, EXP_BETTER, "pathgcn better"},  /* 2 and 0.577 */
+        {{-1, -2, -3}, 3, EXP_WORSE, "pathgcn worse"}, /* the same below */
+        {{0, 1, 2}, 3, EXP_TIED, "tied"},              /* 1 and 0.577 */
+        {{0, 0, 0}, 3, EXP_TIED, "tied"},              /* equal */
+        {{1, 1, 1}, 3, EXP_BETTER, "pathgcn better"},  /* no error at all */
+        {{5}, 1, EXP_UNKNOWN, ""},                     /* nothing to tell it from chance */
+        {{0}, 0, EXP_UNKNOWN, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         exp_tally tally = {0};
         for (int k = 0; k < cases[i].count; k++) exp_tally_add(&tally, cases[i].difference[k]);
-        exp_pairing pairing = exp_pair(&tally);
-        assert_string_equal(pairing.verdict, cases[i].verdict);
+        exp_pairing pairing = exp_pair(&tally, NAN);
+        assert_int_equal(pairing.verdict, cases[i].verdict);
+        assert_string_equal(exp_verdict_words[pairing.verdict], cases[i].words);
         assert_true(isnan(pairing.error) == (cases[i].count < 2));
     }
     exp_tally tally = {0};
     for (int k = 0; k < 3; k++) exp_tally_add(&tally, cases[0].difference[k]);
-    assert_near(exp_pair(&tally).mean, 2, 1e-12);
-    assert_near(exp_pair(&tally).error, 1 / sqrt(3), 1e-12);
+    assert_near(exp_pair(&tally, NAN).mean, 2, 1e-12);
+    assert_near(exp_pair(&tally, NAN).error, 1 / sqrt(3), 1e-12);
+}
+
+/* Nadeau and Bengio: the error of three splits whose tests are half as large as their training sets is sqrt(1/3 + 1/2)
+ * deviations. With two degrees of freedom p = 1 - t / sqrt(2 + t^2). */
+static void test_items_that_splits_share_raise_the_error(void **state) {
+    (void)state;
+    exp_tally tally = {0};
+    for (int k = 1; k <= 3; k++) exp_tally_add(&tally, k);
+    double alone = 2 * sqrt(3), shared = 2 / sqrt(1.0 / 3 + 0.5);
+    exp_pairing apart = exp_pair(&tally, 0), together = exp_pair(&tally, 0.5);
+    assert_near(apart.p, 1 - alone / sqrt(2 + alone * alone), 1e-12);
+    assert_near(together.p, 1 - shared / sqrt(2 + shared * shared), 1e-12);
+    assert_int_equal(together.verdict, EXP_BETTER);
+    assert_int_equal(together.strict, EXP_TIED);
+    assert_true(
+        isnan(exp_pair(&tally, NAN).p)); /* a cell that does not say how large its splits are */
+    assert_int_equal(exp_pair(&tally, NAN).strict, EXP_UNKNOWN);
+    exp_tally far = {0};
+    for (int k = 1; k <= 3; k++) exp_tally_add(&far, -100 + k);
+    assert_int_equal(exp_pair(&far, 0.5).strict, EXP_WORSE);
 }
 
 int main(void) {
@@ -166,6 +188,7 @@ int main(void) {
         cmocka_unit_test(test_interval_of_one_run_is_null_in_json),
         cmocka_unit_test(test_interval_of_percentages_ends_at_0_and_100),
         cmocka_unit_test(test_pairs_differ_above_twice_the_standard_error),
+        cmocka_unit_test(test_items_that_splits_share_raise_the_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
