@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The documents tell the truth: docs/api.md is what the header says now, CITATION.cff names its version,
 # every file, function, link and heading that they name exists, every fuzz target is in SECURITY.md,
-# README.md, docs/RESULTS.md and the recipes have the figures of records/results, and every pathgcn command
-# in a ```sh block runs.
+# README.md, docs/RESULTS.md and the recipes have the figures of records/results, the arena's tables those of
+# records/arena, and every pathgcn command in a ```sh block runs.
 # shellcheck source=tests/e2e/lib.sh
 source "$(dirname "$0")/lib.sh"
 unset PATHGCN_DATA
@@ -33,6 +33,7 @@ done
 # -- results ---------------------------------------------------------------------------------------
 if command -v python3 >"$out"; then
     python3 bench/record.py check 2>"$err" || wrong "figures do not agree: $(head -n 5 "$err")"
+    PATHGCN=$PATHGCN python3 bench/arena_tables.py check 2>"$err" || wrong "$(head -n 5 "$err")"
 else
     echo "docs: no python3: whether the figures agree was not checked"
 fi
