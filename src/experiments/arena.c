@@ -86,13 +86,13 @@ static void runs_of(const arena *a, char out[24]) {
     snprintf(out, 24, "%lld", a->request->seeds > 0 ? a->request->seeds : 1);
 }
 
-static void print_to_log(const char *directory) {
+/* The table of a cell is for its own directory; progress and errors of its search are for the user. */
+static void print_table_to_log(const char *directory) {
     char path[EXP_PATH_BYTES];
     snprintf(path, sizeof path, "%.4000s/log", directory);
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) return;
     dup2(file, STDOUT_FILENO);
-    dup2(file, STDERR_FILENO);
     close(file);
 }
 
@@ -102,7 +102,7 @@ static bool run_apart(const arena_cell *cell, const argument_list *list) {
     pid_t pid = fork();
     int status = -1;
     if (pid == 0) {
-        print_to_log(cell->directory);
+        print_table_to_log(cell->directory);
         pgcn_status result = cli_tune.run(list->count, (char **)list->word);
         fflush(NULL);
         _exit(result == PGCN_OK ? 0 : 1);
@@ -114,15 +114,14 @@ static bool run_apart(const arena_cell *cell, const argument_list *list) {
 
 /* Runs it in this process, which must not fork where it is a rank; the other ranks take its jobs. */
 static bool run_here(const arena_cell *cell, const argument_list *list) {
-    int before[2] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    int before = dup(STDOUT_FILENO);
     fflush(NULL);
-    print_to_log(cell->directory);
+    print_table_to_log(cell->directory);
     pgcn_status result = cli_tune.run(list->count, (char **)list->word);
     fflush(NULL);
-    for (int i = 0; i < 2; i++) {
-        if (before[i] < 0) continue;
-        dup2(before[i], i == 0 ? STDOUT_FILENO : STDERR_FILENO);
-        close(before[i]);
+    if (before >= 0) {
+        dup2(before, STDOUT_FILENO);
+        close(before);
     }
     return result == PGCN_OK;
 }
@@ -141,7 +140,7 @@ static bool run_search(const arena *a, const arena_cell *cell) {
     put(&list, "--out", cell->directory);
     if (a->request->data_dir) put(&list, "--data", a->request->data_dir);
     if (a->request->fresh) list.word[list.count++] = "--fresh";
-    list.word[list.count++] = "--quiet";
+    if (a->request->quiet) list.word[list.count++] = "--quiet";
     return pgcn_workers_count() > 1 ? run_here(cell, &list) : run_apart(cell, &list);
 }
 
@@ -187,8 +186,10 @@ static pgcn_status search_cell(const arena *a, arena_cell *cell, int number) {
                 cell->dataset);
     if (!run_search(a, cell)) {
         if (!cli_interrupted())
-            cli_complain(r->command, "%s on %s is not done and its cell stays empty; see %s/log",
-                         cell->network, cell->dataset, cell->directory);
+            cli_complain(r->command,
+                         "%s on %s is not done, for the reason above, and its cell stays empty; "
+                         "the same command tries it again",
+                         cell->network, cell->dataset);
         return PGCN_OK;
     }
     CLI_TRY(mark_done(a, cell));

@@ -148,7 +148,7 @@ static void add_to_table(exp_table *table, const arena_line *line) {
     else
         exp_table_add(table, "%s", "");
     add_comparison(table, &line->pairing);
-    add_number(table, "%.3f", line->core_seconds / 3600);
+    add_number(table, line->core_seconds < 360 ? "%.2g" : "%.3f", line->core_seconds / 3600);
     add_number(table, "%.0f", line->peak / 1048576);
 }
 

@@ -28,7 +28,9 @@ run 0 pathgcn "${arena[@]}" --models pathgcn,mlp --report --quiet
 
 # ---- two networks, then a third: what is done stays --------------------------------------------------
 run 0 pathgcn "${arena[@]}" --models pathgcn,mlp
-holds "$err" "cell 1 of 4, pathgcn on $club" "cell 4 of 4, mlp on grid"
+holds "$err" "cell 1 of 4, pathgcn on $club" "split 0, rung 1 of 1: 2 jobs on 2 processes" "test: 2 jobs" \
+    "cell 4 of 4, mlp on grid"
+! awk -F, 'NR > 1 { print $(NF - 1) }' made/arena.csv | grep -vE '[1-9]' || fail "core-hours of a search are 0"
 holds "$out" "tied" "core-hours" "95 % interval" "pathgcn is better in " " of 2 pairs" "By p below 0.05: " " accuracy " \
     "with --nested --candidates 2 --search-seed 0 --seed 1000 --epochs 5"
 holds made/arena/karate-stratified-50-25-25-splits-2/mlp/arena.txt "--candidates 2" "--epochs 5" "--seed 1000" \
@@ -107,4 +109,6 @@ holds "$err" "no data set 'nowhere'" "the cells of nowhere stay empty" \
 [ "$(grep -c nowhere "$err")" = 1 ] || fail "a data set that is not here is named more than once"
 [ ! -e made/arena/nowhere ] || fail "a search was begun on a data set that is not here"
 run 1 pathgcn reproduce arena --quick --datasets "$club grid:rows=6,cols=6" --models mlp --jobs 2 --epochs 0 --out failing
-holds "$err" "is not done and its cell stays empty"
+holds "$err" "--epochs is '0', expected" "is not done, for the reason above, and its cell stays empty"
+run 1 pathgcn reproduce arena --quick --datasets "$club" --models mlp --jobs 2 --epochs 0 --out failing --quiet
+holds "$err" "--epochs is '0', expected"
