@@ -1343,6 +1343,12 @@ PGCN_API pgcn_status pgcn_inference_parse(const char *text, pgcn_inference *infe
 PGCN_API pgcn_status pgcn_model_predict(const pgcn_model *model, const pgcn_dataset *data,
                                         const pgcn_inference *inference, float *probability,
                                         float *deviation);
+/* The mean of the probabilities of several models, such as trainings with other seeds: usually better than each of them.
+ * They may be different networks, and have the same classes in the same order. `deviation` is that between the models.
+ * One model: pgcn_model_predict(). */
+PGCN_API pgcn_status pgcn_models_predict(const pgcn_model *const *model, int count,
+                                         const pgcn_dataset *data, const pgcn_inference *inference,
+                                         float *probability, float *deviation);
 /* The same of some nodes of the data alone, in any order: only the rows that they need are computed. Probabilities have
  * the bits of pgcn_model_predict(). Not for models that classify graphs.
  *   node         [count] 0 to nodes - 1.
@@ -1514,6 +1520,11 @@ typedef struct pgcn_judgement {
 PGCN_API pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_dataset *data,
                                       const pgcn_inference *inference, pgcn_scores *scores,
                                       pgcn_verdict **out);
+/* The same of the mean of several models (pgcn_models_predict()), all trained on one split. draw_accuracy and
+ * draw_deviation of a score are those of single models. */
+PGCN_API pgcn_status pgcn_models_judge(const pgcn_model *const *model, int count,
+                                       const pgcn_dataset *data, const pgcn_inference *inference,
+                                       pgcn_scores *scores, pgcn_verdict **out);
 /* All zero for NULL and for a part that does not exist. */
 PGCN_API pgcn_judgement pgcn_verdict_part(const pgcn_verdict *verdict, pgcn_part part);
 PGCN_API void pgcn_verdict_free(pgcn_verdict *verdict);

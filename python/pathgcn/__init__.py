@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._settings import settings
     from .convert import from_dgl, from_networkx, from_pandas, from_pyg
     from .data import Dataset, Split, from_files, load
+    from .ensemble import Ensemble
     from .explanation import Explanation
     from .model import Model, load_model
     from .paths import sample_paths
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ArgumentError",
     "Dataset",
+    "Ensemble",
     "Error",
     "Explanation",
     "FileError",
@@ -78,6 +80,7 @@ __all__ = [
 # scikit-learn and torch are optional: only who uses them pays.
 _HOMES = {
     "Dataset": "data",
+    "Ensemble": "ensemble",
     "Explanation": "explanation",
     "Interrupted": "training",
     "Model": "model",

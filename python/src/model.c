@@ -228,6 +228,12 @@ static const char *match_name(pgcn_split_match match) {
     return names[match];
 }
 
+static PyObject *scores_object(const pgcn_scores *scores) {
+    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:s}", "train", core_score(&scores->train), "val",
+                         core_score(&scores->val), "test", core_score(&scores->test), "all",
+                         core_score(&scores->all), "split_match", match_name(scores->split_match));
+}
+
 /* evaluate(data, draws, seed, threads). */
 static PyObject *evaluate(PyObject *object, PyObject *arguments) {
     PyObject *data;
@@ -243,9 +249,7 @@ static PyObject *evaluate(PyObject *object, PyObject *arguments) {
     status = pgcn_model_evaluate(model_of(object), set, &inference, &scores);
     Py_END_ALLOW_THREADS
     if (status != PGCN_OK) return core_raise(status);
-    return Py_BuildValue("{s:N,s:N,s:N,s:N,s:s}", "train", core_score(&scores.train), "val",
-                         core_score(&scores.val), "test", core_score(&scores.test), "all",
-                         core_score(&scores.all), "split_match", match_name(scores.split_match));
+    return scores_object(&scores);
 }
 
 static PyObject *explain(PyObject *object, PyObject *arguments) {
@@ -287,7 +291,88 @@ static PyType_Spec spec = {.name = "pathgcn._core.Model",
                            .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
                            .slots = slots};
 
+/* ---- several models ---------------------------------------------------------------------------------- */
+
+/* Borrowed from the tuple. NULL with an exception. Free it with PyMem_Free(). */
+static const pgcn_model **models_of(PyObject *tuple) {
+    Py_ssize_t count = PyTuple_Size(tuple);
+    const pgcn_model **models = PyMem_New(const pgcn_model *, (size_t)count + 1);
+    if (!models) return (const pgcn_model **)PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < count; i++) {
+        PyObject *model = PyTuple_GetItem(tuple, i);
+        if (Py_TYPE(model) != (PyTypeObject *)model_type) {
+            PyErr_SetString(PyExc_TypeError, "expected a tuple of models");
+            PyMem_Free(models);
+            return NULL;
+        }
+        models[i] = model_of(model);
+    }
+    return models;
+}
+
+/* models_predict((model, ...), data, draws, seed, threads, probability, deviation or None). */
+static PyObject *models_predict(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *tuple, *data, *probability, *deviation;
+    int draws, threads;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "O!OiKiOO", &PyTuple_Type, &tuple, &data, &draws, &seed,
+                          &threads, &probability, &deviation))
+        return NULL;
+    const pgcn_dataset *set = core_dataset_of(data);
+    const pgcn_model **models = set ? models_of(tuple) : NULL;
+    if (!models) return NULL;
+    int count = (int)PyTuple_Size(tuple);
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    pgcn_dataset_info info = pgcn_dataset_describe(set);
+    bool per_graph = count > 0 && pgcn_model_task(models[0]) == PGCN_TASK_GRAPH;
+    int64_t items = per_graph ? info.graphs : info.nodes;
+    core_answer answer;
+    pgcn_status status = PGCN_OK;
+    if (count == 0) PyErr_SetString(PyExc_ValueError, "expected one model or more");
+    bool opened =
+        count > 0 && core_answer_open(&answer, probability, deviation, items, models[0]) == 0;
+    if (opened) {
+        Py_BEGIN_ALLOW_THREADS
+        status = pgcn_models_predict(models, count, set, &inference, answer.probability.buf,
+                                     answer.deviation.buf);
+        Py_END_ALLOW_THREADS
+        core_answer_close(&answer);
+    }
+    PyMem_Free(models);
+    if (!opened) return NULL;
+    return status == PGCN_OK ? Py_NewRef(Py_None) : core_raise(status);
+}
+
+/* models_evaluate((model, ...), data, draws, seed, threads). */
+static PyObject *models_evaluate(PyObject *module, PyObject *arguments) {
+    (void)module;
+    PyObject *tuple, *data;
+    int draws, threads;
+    unsigned long long seed;
+    if (!PyArg_ParseTuple(arguments, "O!OiKi", &PyTuple_Type, &tuple, &data, &draws, &seed,
+                          &threads))
+        return NULL;
+    const pgcn_dataset *set = core_dataset_of(data);
+    const pgcn_model **models = set ? models_of(tuple) : NULL;
+    if (!models) return NULL;
+    pgcn_inference inference = inference_of(draws, seed, threads);
+    pgcn_verdict *verdict = NULL;
+    pgcn_scores scores;
+    pgcn_status status;
+    Py_BEGIN_ALLOW_THREADS
+    status =
+        pgcn_models_judge(models, (int)PyTuple_Size(tuple), set, &inference, &scores, &verdict);
+    Py_END_ALLOW_THREADS
+    PyMem_Free(models);
+    if (status != PGCN_OK) return core_raise(status);
+    pgcn_verdict_free(verdict);
+    return scores_object(&scores);
+}
+
 static PyMethodDef functions[] = {
+    {"models_predict", models_predict, METH_VARARGS, "The mean of the probabilities of several."},
+    {"models_evaluate", models_evaluate, METH_VARARGS, "Scores of that mean on a data set."},
     {"load_model", load, METH_O, "Reads a model file."},
     {"model_from_bytes", from_bytes, METH_O, "A model from the bytes of its file."},
     {NULL, NULL, 0, NULL}};

@@ -22,7 +22,7 @@ const cli_command cli_eval = {
     .name = "eval",
     .shares_rows = true,
     .summary = "accuracy of a model",
-    .arguments = "MODEL [NAME|PATH]",
+    .arguments = "MODEL... [NAME|PATH]",
     .text =
         "Loads MODEL (model.safetensors) and the data set it was trained on (or the one given) and\n"
         "reports accuracy on the split of its training, or the micro-averaged F1 where nodes have\n"
@@ -41,18 +41,22 @@ const cli_command cli_eval = {
         "of paths, predicts their mean, and also reports the accuracy of a single draw: mean and\n"
         "deviation.\n"
         "\n"
+        "Several models, such as those of several seeds on one split, are evaluated together: the mean of\n"
+        "their probabilities is, with mean and deviation of the accuracy of a single one beside it. They\n"
+        "may be different networks; the directory of a run stands for its model.\n"
+        "\n"
         "With --memory SIZE the features of a container stay on disk. Draws read the rows of blocks of\n"
         "nodes ahead of need; deterministic inference goes through temporary files without names, beside\n"
         "the container. The figures are the same.",
-    .brief = "MODEL: the model.safetensors of a run, which knows its data.",
+    .brief = "MODEL: model.safetensors of a run, which knows its data; several: their mean.",
     .most_used = eval_most_used,
-    .examples =
-        "  pathgcn eval runs/karate/model.safetensors\n"
-        "  pathgcn eval runs/karate/model.safetensors --part val --csv classes.csv\n"
-        "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n",
+    .examples = "  pathgcn eval runs/karate/model.safetensors\n"
+                "  pathgcn eval runs/karate/model.safetensors --part val --csv classes.csv\n"
+                "  pathgcn eval runs/cora/model.safetensors --data data --inference stochastic:10\n"
+                "  pathgcn eval runs/cora/seed-0 runs/cora/seed-1 runs/cora/seed-2\n",
     .computes = true,
     .least_words = 1,
-    .most_words = 2,
+    .most_words = CLI_MAX_WORDS,
     .run = run_eval,
 };
 
@@ -114,24 +118,30 @@ static pgcn_status print_eval_json(const eval_request *r, const pgcn_scores *sco
     char remark[600];
     split_remark(r, scores, remark, sizeof remark);
     pgcn_dataset_info info = pgcn_dataset_describe(r->asked.data);
-    json_t *object =
-        json_pack("{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:s?, s:s, s:i, s:I, s:s}", "measure",
-                  pgcn_measure_name(cli_measure_of(&info, NULL)), "dataset",
-                  pgcn_dataset_describe(r->asked.data).name, "task", pgcn_task_name(task), "metric",
-                  cli_metric(task), "split", split_scored(r, scores), "split_of_training",
-                  pgcn_model_split(r->asked.model), "split_match",
-                  split_matches[scores->split_match], "split_note", *remark ? remark : NULL,
-                  "inference", r->asked.inference_text, "draws", r->asked.inference.draws, "epoch",
-                  (json_int_t)pgcn_model_epoch(r->asked.model), "accuracy_unit", "percent");
+    json_t *object = json_pack(
+        "{s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:s?, s:s, s:i, s:s}", "measure",
+        pgcn_measure_name(cli_measure_of(&info, NULL)), "dataset",
+        pgcn_dataset_describe(r->asked.data).name, "task", pgcn_task_name(task), "metric",
+        cli_metric(task), "split", split_scored(r, scores), "split_of_training",
+        pgcn_model_split(r->asked.model), "split_match", split_matches[scores->split_match],
+        "split_note", *remark ? remark : NULL, "inference", r->asked.inference_text, "draws",
+        r->asked.inference.draws, "accuracy_unit", "percent");
+    bool several = r->asked.models > 1;
+    json_object_set_new(object, "models", json_integer(r->asked.models));
+    json_object_set_new(object, "epoch",
+                        several ? json_null() : json_integer(pgcn_model_epoch(r->asked.model)));
     for (int i = 0; i < 4; i++) {
         const pgcn_score *score = parts[i].score;
         const struct {
             const char *suffix;
             double value;
-        } entries[] = {{"accuracy", score->accuracy},
-                       {"accuracy_of_single_draws_mean", score->draw_accuracy},
-                       {"accuracy_of_single_draws_std", score->draw_deviation},
-                       {"loss", score->loss}};
+        } entries[] = {
+            {"accuracy", score->accuracy},
+            {several ? "accuracy_of_single_models_mean" : "accuracy_of_single_draws_mean",
+             score->draw_accuracy},
+            {several ? "accuracy_of_single_models_std" : "accuracy_of_single_draws_std",
+             score->draw_deviation},
+            {"loss", score->loss}};
         for (int j = 0; j < 4; j++) {
             char key[64];
             snprintf(key, sizeof key, "%s_%s", parts[i].name, entries[j].suffix);
@@ -196,9 +206,13 @@ static void print_eval_table(const eval_request *r, const pgcn_scores *scores,
     bool with_all = !is_training_data(r) || !split; /* else it would mix training and test */
     char remark[600];
     split_remark(r, scores, remark, sizeof remark);
-    printf("%s, split %s, %s inference, weights of epoch %lld\n\n", info.name,
-           split ? split : "none", r->asked.inference_text,
-           (long long)pgcn_model_epoch(r->asked.model));
+    bool several = r->asked.models > 1;
+    printf("%s, split %s, %s inference, ", info.name, split ? split : "none",
+           r->asked.inference_text);
+    if (several)
+        printf("mean of %d models\n\n", r->asked.models);
+    else
+        printf("weights of epoch %lld\n\n", (long long)pgcn_model_epoch(r->asked.model));
     const struct {
         const char *name;
         const pgcn_score *score;
@@ -208,9 +222,10 @@ static void print_eval_table(const eval_request *r, const pgcn_scores *scores,
                  {"all", &scores->all}};
     const pgcn_score *const parts_shown[] = {&scores->train, &scores->val, &scores->test,
                                              &scores->all};
-    bool drawn = r->asked.inference.draws > 0;
+    bool drawn = several || r->asked.inference.draws > 0;
     printf("%-12s %8s %% %10s", cli_items(task), cli_metric(task), "loss");
-    printf(drawn ? "   %s\n" : "\n", "a single draw: mean, deviation");
+    if (drawn) printf("   a single %s: mean, deviation", several ? "model" : "draw");
+    printf("\n");
     for (int i = 0; i < (with_all ? 4 : 3); i++) {
         const pgcn_score *score = parts[i].score;
         if (isnan(score->accuracy)) { /* the split has no such part: crossval, without-test */
@@ -223,8 +238,8 @@ static void print_eval_table(const eval_request *r, const pgcn_scores *scores,
     }
     print_measures(r, parts_shown, with_all ? 4 : 3);
     if (drawn)
-        printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
-               r->asked.inference.draws);
+        printf("\nThe %s is that of the mean of the %d %s.\n", cli_metric(task),
+               several ? r->asked.models : r->asked.inference.draws, several ? "models" : "draws");
     pgcn_part part = part_shown(r, verdict);
     pgcn_judgement j = pgcn_verdict_part(verdict, part);
     cli_verdict_print(r->asked.model, &j, part);
@@ -236,7 +251,8 @@ static pgcn_status judge_and_print(eval_request *r) {
     pgcn_verdict *verdict;
     CLI_TRY(cli_request_watch(&cli_eval, &r->asked));
     pgcn_status judged =
-        pgcn_model_judge(r->asked.model, r->asked.data, &r->asked.inference, &scores, &verdict);
+        pgcn_models_judge((const pgcn_model *const *)r->asked.member, r->asked.models,
+                          r->asked.data, &r->asked.inference, &scores, &verdict);
     cli_request_unwatch(&r->asked);
     CLI_TRY(cli_report(&cli_eval, judged));
     cli_print_notes(stderr, r->asked.data);
@@ -252,6 +268,7 @@ static pgcn_status judge_and_print(eval_request *r) {
 
 static pgcn_status run_eval(int argc, char **argv) {
     eval_request r = {.asked = cli_empty_request};
+    r.asked.takes_several = true;
     const cli_option options[] = {
         CLI_REQUEST_OPTIONS(r.asked),
         CLI_REQUEST_MEMORY(r.asked),

@@ -21,13 +21,16 @@ const cli_command cli_predict = {
     .name = "predict",
     .shares_rows = true,
     .summary = "the most likely class of every node or graph",
-    .arguments = "MODEL [NAME|PATH]",
+    .arguments = "MODEL... [NAME|PATH]",
     .text =
         "Writes one line per node: node,label,probability; with stochastic:N also the deviation\n"
         "of the probability over the draws. A model of graphs writes one line per graph, from 0:\n"
         "graph,label,probability. A model of several labels writes node,labels,probability: those\n"
         "that are more likely than not, with ; between them. Nodes and classes have the names of the\n"
         "data.\n"
+        "\n"
+        "Of several models, such as those of several seeds, it is the mean of their probabilities, with\n"
+        "the deviation between them. They are trained on the same data and may be different networks.\n"
         "\n"
         "Without a data set, that of the training is read again (data.json beside the model records\n"
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
@@ -42,17 +45,18 @@ const cli_command cli_predict = {
         "read the rows of blocks of nodes ahead of need. Deterministic inference goes through temporary\n"
         "files without names, beside the container, unless --nodes need few rows. The bits are the same.\n"
         "A size below what is needed in any case is refused; one that was exceeded is told afterwards.",
-    .brief = "MODEL: the model.safetensors of a run, which knows its data.",
+    .brief = "MODEL: model.safetensors of a run, which knows its data; several: their mean.",
     .most_used = predict_most_used,
     .examples =
         "  pathgcn predict runs/karate/model.safetensors --out predictions.csv\n"
         "  pathgcn predict runs/MUTAG/model.safetensors new-molecules --unlabelled\n"
         "  pathgcn predict runs/cora/model.safetensors --inference stochastic:20 --all\n"
         "  pathgcn predict runs/cora/model.safetensors --nodes 3,14,15\n"
+        "  pathgcn predict runs/cora/seed-0 runs/cora/seed-1 runs/cora/seed-2\n"
         "  pathgcn predict runs/huge/model.safetensors --inference stochastic:5 --memory 2G\n",
     .computes = true,
     .least_words = 1,
-    .most_words = 2,
+    .most_words = CLI_MAX_WORDS,
     .run = run_predict,
 };
 
@@ -63,6 +67,11 @@ typedef struct predict_request {
     pgcn_node *node; /* that are predicted; NULL: all of them */
     int64_t nodes;
 } predict_request;
+
+/* Whether probabilities are means of several: of draws, or of models. */
+static bool deviates(const predict_request *r) {
+    return r->asked.inference.draws > 0 || r->asked.models > 1;
+}
 
 static int best_class(const float *probability, int classes) {
     int best = 0;
@@ -170,7 +179,7 @@ static void begin_csv(const predictions *p) {
     FILE *out = p->out;
     fprintf(out, "%s,%s,probability%s", p->task == PGCN_TASK_GRAPH ? "graph" : "node",
             p->task == PGCN_TASK_MULTILABEL ? "labels" : "label",
-            p->r->asked.inference.draws > 0 ? ",deviation" : "");
+            deviates(p->r) ? ",deviation" : "");
     for (int c = 0; c < p->classes && p->r->all; c++) {
         const char *name = pgcn_model_class_name(p->r->asked.model, c);
         fputs(name ? "," : ",p", out);
@@ -185,7 +194,7 @@ static void put_csv(const predictions *p, int64_t number, int64_t item, int64_t 
     fputc(',', out);
     put_labels_cell(p, row);
     put_numbers_cell(p, row, p->probability);
-    if (p->r->asked.inference.draws > 0) put_numbers_cell(p, row, p->deviation);
+    if (deviates(p->r)) put_numbers_cell(p, row, p->deviation);
     for (int c = 0; c < p->classes && p->r->all; c++)
         fprintf(out, ",%.9g", (double)p->probability[row * p->classes + c]);
     fputc('\n', out);
@@ -232,7 +241,7 @@ static void put_json(const predictions *p, int64_t number, int64_t item, int64_t
     put_item(p, number, item);
     put_predicted(p, p->task == PGCN_TASK_MULTILABEL ? "labels" : "label", row, NULL);
     put_predicted(p, "probability", row, p->probability);
-    if (p->r->asked.inference.draws > 0) put_predicted(p, "deviation", row, p->deviation);
+    if (deviates(p->r)) put_predicted(p, "deviation", row, p->deviation);
     for (int c = 0; c < p->classes && p->r->all; c++)
         fprintf(out, "%s%.9g%s", c ? "," : ",\"probabilities\":[",
                 (double)p->probability[row * p->classes + c], c + 1 == p->classes ? "]" : "");
@@ -276,39 +285,9 @@ static void put_end(predictions *p, const void *unused) {
     if (p->json) fputs("\n]}\n", p->out);
 }
 
-/* The predictions of all items, whose rows are in the order of the data. */
-static void put_all(predictions *p, const void *count) {
-    for (int64_t number = 0; number < *(const int64_t *)count; number++) {
-        int64_t item = node_or_graph(p->r, number);
-        if (is_wanted(p->r, item)) put_row(p, number, item, item);
-    }
-}
-
 static int64_t items_of(const predict_request *r) {
     pgcn_dataset_info info = pgcn_dataset_describe(r->asked.data);
     return pgcn_model_task(r->asked.model) == PGCN_TASK_GRAPH ? info.graphs : info.nodes;
-}
-
-static pgcn_status predict_all(predictions *p) {
-    predict_request *r = p->r;
-    int64_t items = items_of(r);
-    size_t count = (size_t)items * (size_t)p->classes;
-    pgcn_status status = PGCN_OK;
-    p->probability = calloc(count, sizeof *p->probability);
-    p->deviation = calloc(count, sizeof *p->deviation);
-    if (!p->probability || !p->deviation)
-        status =
-            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
-    else
-        status = cli_report(&cli_predict,
-                            pgcn_model_predict(r->asked.model, r->asked.data, &r->asked.inference,
-                                               p->probability, p->deviation));
-    if (status == PGCN_OK) cli_print_notes(stderr, r->asked.data);
-    if (status == PGCN_OK) status = put_text(p, put_begin, NULL);
-    if (status == PGCN_OK) status = put_text(p, put_all, &items);
-    free(p->probability);
-    free(p->deviation);
-    return status;
 }
 
 /* ---- some nodes at a time ---- */
@@ -405,9 +384,51 @@ static pgcn_status predict_some(predictions *p) {
     return status;
 }
 
-/* Draws on features that stay on disk need few rows at a time; their exact form is computed once, for all nodes. */
+/* ---- all of them ---- */
+
+/* Out of the rows of all items, which are in the order of the data. */
+static void put_wanted(predictions *p, const void *what) {
+    const some_nodes *some = what;
+    for (int64_t i = 0; i < some->count; i++) {
+        int64_t item = node_or_graph(p->r, some->number[i]);
+        put_row(p, some->number[i], item, item);
+    }
+}
+
+static pgcn_status predict_all(predictions *p) {
+    predict_request *r = p->r;
+    int64_t items = items_of(r);
+    size_t count = (size_t)items * (size_t)p->classes;
+    size_t most = (size_t)(r->node && r->nodes > items ? r->nodes : items);
+    pgcn_status status = PGCN_OK;
+    pgcn_node *number = malloc((most + 1) * sizeof *number);
+    p->probability = calloc(count, sizeof *p->probability);
+    p->deviation = calloc(count, sizeof *p->deviation);
+    if (!number || !p->probability || !p->deviation)
+        status =
+            cli_fail(&cli_predict, PGCN_ERR_MEMORY, "out of memory for %zu probabilities", count);
+    else
+        status = cli_report(&cli_predict,
+                            pgcn_models_predict((const pgcn_model *const *)r->asked.member,
+                                                r->asked.models, r->asked.data, &r->asked.inference,
+                                                p->probability, p->deviation));
+    if (status == PGCN_OK) cli_print_notes(stderr, r->asked.data);
+    if (status == PGCN_OK) status = put_text(p, put_begin, NULL);
+    if (status == PGCN_OK) {
+        some_nodes wanted = {.number = number, .count = list_numbers(r, number)};
+        status = put_text(p, put_wanted, &wanted);
+    }
+    free(number);
+    free(p->probability);
+    free(p->deviation);
+    return status;
+}
+
+/* Draws on features that stay on disk need few rows at a time; their exact form is computed once, for all nodes. Several
+ * models predict all nodes one after the other. */
 static bool some_at_a_time(const predict_request *r) {
     bool on_disk = pgcn_dataset_row_reads(r->asked.data, NULL);
+    if (r->asked.models > 1) return false;
     return r->node || (on_disk && r->asked.inference.draws > 0);
 }
 
@@ -435,6 +456,7 @@ static pgcn_status find_nodes(predict_request *r) {
 
 static pgcn_status run_predict(int argc, char **argv) {
     predict_request r = {.asked = cli_empty_request};
+    r.asked.takes_several = true;
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         CLI_REQUEST_OPTIONS(r.asked),

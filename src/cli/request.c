@@ -1,12 +1,14 @@
-/* A model, and the data that a command runs it on: what eval, predict and explain have in common. */
+/* A model or several, and the data that a command runs them on: what eval, predict and explain have in common. */
 #include "cli/request.h"
 
 #include <string.h>
+#include <unistd.h>
 
 const cli_request cli_empty_request = {
     .inference_text = "deterministic", .seed_text = "0", .threads_text = "0"};
 
 void cli_request_free(cli_request *r) {
+    for (int i = 1; i < r->models; i++) pgcn_model_free(r->member[i]);
     pgcn_model_free(r->model);
     pgcn_dataset_free(r->data);
 }
@@ -126,6 +128,49 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
     return check_training_data(command, path, part, r);
 }
 
+/* ---- several models -------------------------------------------------------------------------------- */
+
+/* A file of tensors, or the directory of a run: no data set is either. */
+static bool is_model(const char *word) {
+    char model[CLI_PATH_BYTES], place[CLI_PATH_BYTES];
+    cli_run_file(cli_model_path(word, model), place);
+    return cli_ends_in(place, ".safetensors") && access(place, F_OK) == 0;
+}
+
+/* The words that are models; behind them at most one, the data set. */
+static pgcn_status count_models(const cli_command *command, const cli_arguments *arguments,
+                                cli_request *r) {
+    r->models = 1;
+    while (r->takes_several && r->models < arguments->words && is_model(arguments->word[r->models]))
+        r->models++;
+    if (arguments->words <= r->models + 1) return PGCN_OK;
+    return cli_fail(command, PGCN_ERR_ARGUMENT,
+                    "'%s' is neither a model.safetensors nor the directory of a run, and only the "
+                    "last argument may be a data set",
+                    arguments->word[r->models]);
+}
+
+/* The data is read by the rules of the first model, so that the others have to be of the same. */
+static pgcn_status load_others(const cli_command *command, const cli_arguments *arguments,
+                               cli_request *r) {
+    char model[CLI_PATH_BYTES];
+    r->member[0] = r->model;
+    for (int i = 1; i < r->models; i++) {
+        const char *path = cli_model_path(arguments->word[i], model);
+        CLI_TRY(cli_report(command, cli_load_model(path, &r->member[i])));
+        if (strcmp(pgcn_model_fingerprint(r->model), pgcn_model_fingerprint(r->member[i])) == 0)
+            continue;
+        return cli_fail(command, PGCN_ERR_MISMATCH,
+                        "%s was trained on %s and %s on %s, which is other data; models that "
+                        "predict together are trained on the same",
+                        arguments->word[0], pgcn_model_dataset(r->model), path,
+                        pgcn_model_dataset(r->member[i]));
+    }
+    return PGCN_OK;
+}
+
+/* ---- */
+
 pgcn_status cli_load_model_data(const cli_command *command, const char *path, const char *name,
                                 const cli_source *source, pgcn_model **model, pgcn_dataset **data) {
     cli_request r = {.source = *source};
@@ -140,8 +185,10 @@ pgcn_status cli_request_load(const cli_command *command, const cli_arguments *ar
                              cli_request *r) {
     CLI_TRY(read_inference(command, arguments, r));
     CLI_TRY(cli_memory(command, r->memory_text, &r->source.memory));
-    return load_both(command, arguments->word[0], arguments->words > 1 ? arguments->word[1] : NULL,
-                     r);
+    CLI_TRY(count_models(command, arguments, r));
+    const char *name = arguments->words > r->models ? arguments->word[r->models] : NULL;
+    CLI_TRY(load_both(command, arguments->word[0], name, r));
+    return load_others(command, arguments, r);
 }
 
 /* ---- progress on features that stay on disk ------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* What the commands that run a model read from the command line, and what they load: the model, and the data set
- * that it names or another. */
+/* What the commands that run a model read from the command line, and what they load: the model, or several whose mean is
+ * wanted, and the data set that it names or another. */
 #ifndef PGCN_CLI_REQUEST_H
 #define PGCN_CLI_REQUEST_H
 
@@ -12,7 +12,10 @@ typedef struct cli_request {
     cli_progress progress;    /* of features that stay on disk */
     double done, part, whole; /* items: predicted, being predicted, all; whole 0: in one go */
     pgcn_inference inference;
+    bool takes_several; /* words after the first one may be models too */
     pgcn_model *model;
+    int models;                        /* 2 or more: their mean is wanted, */
+    pgcn_model *member[CLI_MAX_WORDS]; /* and the first of them is `model` */
     pgcn_dataset *data;
 } cli_request;
 

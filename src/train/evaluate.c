@@ -1,4 +1,4 @@
-/* Evaluation of a model: which of the data's items it was trained on, its classes by their names, and the
+/* Evaluation of a model, or of several together: which of the data's items it was trained on, its classes by their names, and the
  * scores of every part. */
 #include "train/train.h"
 
@@ -81,8 +81,8 @@ typedef struct evaluation {
     pgcn_split_match match;
     int split; /* of the data, -1: none */
     pgcn_i_target target[PARTS];
-    int runs;                  /* draws */
-    pgcn_i_score *single;      /* [runs, PARTS] of single draws */
+    int runs;                  /* draws of one model, or models */
+    pgcn_i_score *single;      /* [runs, PARTS] of single ones */
     pgcn_i_score score[PARTS]; /* of their mean, */
     float *mean;               /* [items, classes of the model] which is this */
 } evaluation;
@@ -135,9 +135,9 @@ static void add_means(evaluation *e, drawn_rows rows) {
                 (float)(rows.sum[r * classes + c] / rows.runs);
 }
 
-static pgcn_status begin_scores(evaluation *e, const pgcn_i_session *s) {
-    e->runs = s->inference.draws > 0 ? s->inference.draws : 1;
-    e->mean = PGCN_I_ARRAY(&e->arena, float, s->items * e->model_classes);
+static pgcn_status begin_scores(evaluation *e, int runs, int64_t items) {
+    e->runs = runs;
+    e->mean = PGCN_I_ARRAY(&e->arena, float, items * e->model_classes);
     e->single = PGCN_I_ARRAY(&e->arena, pgcn_i_score, (int64_t)e->runs * PARTS);
     if (!e->mean || !e->single) return PGCN_ERR_MEMORY;
     for (int part = 0; part < PARTS; part++) {
@@ -193,6 +193,40 @@ static pgcn_status score_blocks(evaluation *e, pgcn_i_session *s) {
     return status;
 }
 
+/* Bytes that an evaluation keeps: means, masks, and the predictions of a part beside its labels. */
+static int64_t results_of(const pgcn_model *model, const pgcn_dataset *data) {
+    int64_t row = model->classes * (int64_t)sizeof(float);
+    return data->info.items * (2 * row + (int64_t)sizeof(pgcn_node) + 32);
+}
+
+static pgcn_status score_model(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
+                               const pgcn_inference *inference) {
+    pgcn_i_session s;
+    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference, results_of(model, data)));
+    pgcn_status status =
+        begin_scores(e, s.inference.draws > 0 ? s.inference.draws : 1, data->info.items);
+    if (status == PGCN_OK) status = s.runner.views.nodes ? score_blocks(e, &s) : score_whole(e, &s);
+    pgcn_i_session_close(&s);
+    return status;
+}
+
+/* Several models: what a draw is to one of them, each of them is here. */
+static pgcn_status score_models(evaluation *e, pgcn_i_models models, const pgcn_dataset *data,
+                                const pgcn_inference *inference) {
+    int64_t items = data->info.items;
+    pgcn_i_mean_of_models mean = {.count = 0};
+    pgcn_status status = begin_scores(e, models.count, items);
+    if (status == PGCN_OK) status = pgcn_i_mean_of_models_init(&mean, models, items);
+    for (int m = 0; status == PGCN_OK && m < models.count; m++) {
+        status = pgcn_i_mean_of_models_add(&mean, models.model[m], data, inference);
+        if (status == PGCN_OK)
+            add_scores(e, (drawn_rows){mean.last, 1, NULL, items}, e->single + m * PARTS);
+    }
+    if (status == PGCN_OK) add_means(e, (drawn_rows){mean.sum, models.count, NULL, items});
+    pgcn_i_arena_free(&mean.arena);
+    return status;
+}
+
 /* The predictions of a part, as pgcn_model_predict() gives them, beside the labels. Free the tally after a
  * failure too. */
 static pgcn_status gather_part(const evaluation *e, int part, int64_t items, pgcn_i_tally *tally) {
@@ -243,21 +277,12 @@ static pgcn_score score_of(const evaluation *e, int part) {
                         .loss = pgcn_i_score_loss(&e->score[part])};
 }
 
-/* Bytes that an evaluation keeps: means, masks, and the predictions of a part beside its labels. */
-static int64_t results_of(const pgcn_model *model, const pgcn_dataset *data) {
-    int64_t row = model->classes * (int64_t)sizeof(float);
-    return data->info.items * (2 * row + (int64_t)sizeof(pgcn_node) + 32);
-}
-
-static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_dataset *data,
+static pgcn_status evaluate(evaluation *e, pgcn_i_models models, const pgcn_dataset *data,
                             const pgcn_inference *inference, pgcn_scores *out,
                             pgcn_verdict *verdict) {
-    pgcn_i_session s;
-    PGCN_TRY(evaluation_init(e, model, data));
-    PGCN_TRY(pgcn_i_session_open(&s, model, data, inference, results_of(model, data)));
-    pgcn_status status = begin_scores(e, &s);
-    if (status == PGCN_OK) status = s.runner.views.nodes ? score_blocks(e, &s) : score_whole(e, &s);
-    pgcn_i_session_close(&s);
+    PGCN_TRY(evaluation_init(e, models.model[0], data));
+    pgcn_status status = models.count == 1 ? score_model(e, models.model[0], data, inference)
+                                           : score_models(e, models, data, inference);
     pgcn_score *scores[PARTS] = {&out->train, &out->val, &out->test, &out->all};
     for (int part = 0; status == PGCN_OK && part < PARTS; part++) {
         *scores[part] = score_of(e, part);
@@ -271,12 +296,12 @@ static pgcn_status evaluate(evaluation *e, const pgcn_model *model, const pgcn_d
 }
 
 /* verdict NULL: only the scores are wanted. */
-static pgcn_status judge(const pgcn_model *model, const pgcn_dataset *data,
+static pgcn_status judge(pgcn_i_models models, const pgcn_dataset *data,
                          const pgcn_inference *inference, pgcn_scores *out, pgcn_verdict *verdict) {
     evaluation e = {0};
     pgcn_scores scores;
-    PGCN_TRY(check_evaluation(model, data));
-    pgcn_status status = evaluate(&e, model, data, inference, &scores, verdict);
+    PGCN_TRY(check_evaluation(models.model[0], data));
+    pgcn_status status = evaluate(&e, models, data, inference, &scores, verdict);
     if (status == PGCN_OK && out) *out = scores;
     pgcn_i_arena_free(&e.arena);
     return status;
@@ -287,18 +312,28 @@ pgcn_status pgcn_model_evaluate(const pgcn_model *model, const pgcn_dataset *dat
     PGCN_I_NEED(model);
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
-    return judge(model, data, inference, out, NULL);
+    return judge((pgcn_i_models){&model, 1}, data, inference, out, NULL);
 }
 
 pgcn_status pgcn_model_judge(const pgcn_model *model, const pgcn_dataset *data,
                              const pgcn_inference *inference, pgcn_scores *scores,
                              pgcn_verdict **out) {
     PGCN_I_NEED(model);
+    return pgcn_models_judge(&model, 1, data, inference, scores, out);
+}
+
+pgcn_status pgcn_models_judge(const pgcn_model *const *model, int count, const pgcn_dataset *data,
+                              const pgcn_inference *inference, pgcn_scores *scores,
+                              pgcn_verdict **out) {
+    const pgcn_i_models models = {model, count};
     PGCN_I_NEED(data);
     PGCN_I_NEED(out);
+    PGCN_TRY(pgcn_i_models_check(models));
+    PGCN_TRY(pgcn_i_models_check_split(models));
     pgcn_verdict *verdict;
-    PGCN_TRY(pgcn_i_verdict_new(model->classes, model->task == PGCN_TASK_MULTILABEL, &verdict));
-    pgcn_status status = judge(model, data, inference, scores, verdict);
+    PGCN_TRY(
+        pgcn_i_verdict_new(model[0]->classes, model[0]->task == PGCN_TASK_MULTILABEL, &verdict));
+    pgcn_status status = judge(models, data, inference, scores, verdict);
     if (status == PGCN_OK)
         *out = verdict;
     else

@@ -405,6 +405,30 @@ bool pgcn_i_block_sums_add(pgcn_i_block_sums *sums, const pgcn_i_session *sessio
 /* Sample deviation of `runs` values from their sum and sum of squares. */
 double pgcn_i_deviation_of(double sum, double squares, int runs);
 
+/* ---- several models (ensemble.c) -------------------------------------------------------------------- */
+
+typedef struct pgcn_i_models {
+    const pgcn_model *const *model;
+    int count;
+} pgcn_i_models;
+/* Whether their probabilities mean the same; and whether they were trained on the same items. */
+pgcn_status pgcn_i_models_check(pgcn_i_models models);
+pgcn_status pgcn_i_models_check_split(pgcn_i_models models);
+
+/* Sums over the models, each of which predicts all items. */
+typedef struct pgcn_i_mean_of_models {
+    pgcn_i_arena arena;
+    int64_t count; /* items * classes */
+    float *probability;
+    double *last; /* of the latest model */
+    double *sum, *squares;
+} pgcn_i_mean_of_models;
+/* Free its arena after a failure too. */
+pgcn_status pgcn_i_mean_of_models_init(pgcn_i_mean_of_models *mean, pgcn_i_models models,
+                                       int64_t items);
+pgcn_status pgcn_i_mean_of_models_add(pgcn_i_mean_of_models *mean, const pgcn_model *model,
+                                      const pgcn_dataset *data, const pgcn_inference *inference);
+
 /* ---- columns (columns.c) -------------------------------------------------------------------- */
 
 /* The names as a list; NULL if there are none or one is not UTF-8, which JSON cannot hold. */
