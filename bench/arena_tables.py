@@ -18,6 +18,8 @@ import sys
 import tempfile
 import textwrap
 
+import record_tables
+
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = SOURCE / "records" / "arena"
 TITLES = {"film": "Actor", "heterophilous/chameleon_filtered.npz": "chameleon_filtered",
@@ -60,11 +62,6 @@ def title(data, cells):
     return " ".join([TITLES.get(data, data.capitalize()), *sorted(f"({measure})" for measure in measures)])
 
 
-def markdown(head, rows):
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def verdict(line, words):
     """In these words; a star where p says the same."""
     stands = line["verdict"] not in ("", "tied") and line["by p"] == line["verdict"]
@@ -81,7 +78,7 @@ def long_cell(line):
 def long_form(cells):
     """Tables of as many data sets as a line has room for."""
     def table(sets):
-        return markdown(["network"] + [title(data, cells) for data in sets],
+        return record_tables.markdown(["network"] + [title(data, cells) for data in sets],
                         [[network] + [long_cell(cells[data][network]) for data in sets] for network in cells[sets[0]]])
 
     left = list(cells)
@@ -100,7 +97,7 @@ def short_cell(line):
 
 def short_form(cells):
     networks = list(next(iter(cells.values())))
-    return markdown(["data set"] + networks,
+    return record_tables.markdown(["data set"] + networks,
                     [[title(data, cells)] + [short_cell(cells[data][network]) for network in networks] for data in cells])
 
 
@@ -116,21 +113,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("action", choices=["write", "check"])
     writes = parser.parse_args().action == "write"
-    wrong = 0
-    for document, tables in blocks().items():
-        before = text = document.read_text()
-        for name, content in tables.items():
-            begin, end = f"<!-- table: {name} -->\n", "<!-- end -->"
-            if begin not in text:
-                fail(f"{document} has no line {begin.strip()}")
-            head, rest = text.split(begin, 1)
-            text = head + begin + "\n" + content + "\n\n" + end + rest.split(end, 1)[1]
-        if writes and text != before:
-            document.write_text(text)
-        elif text != before:
-            print(f"{document.relative_to(SOURCE)}: the arena's table is not what records/arena says; "
-                  "bench/arena_tables.py write makes it new", file=sys.stderr)
-            wrong += 1
+    wrong = record_tables.put(blocks(), writes, "bench/arena_tables.py write makes it new")
     if not wrong and not writes:
         print("the arena's tables are those of records/arena")
     return 1 if wrong else 0

@@ -34,6 +34,7 @@ done
 if command -v python3 >"$out"; then
     python3 bench/record.py check 2>"$err" || wrong "figures do not agree: $(head -n 5 "$err")"
     PATHGCN=$PATHGCN python3 bench/arena_tables.py check 2>"$err" || wrong "$(head -n 5 "$err")"
+    python3 bench/ensembles.py check 2>"$err" || wrong "$(head -n 5 "$err")"
 else
     echo "docs: no python3: whether the figures agree was not checked"
 fi
