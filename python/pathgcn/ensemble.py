@@ -34,6 +34,8 @@ class Ensemble:
     """
 
     def __init__(self, models: Iterable[Model]) -> None:
+        if isinstance(models, Model):
+            raise TypeError("expected a list of models, not one of them")
         self.models = tuple(models)
         if not self.models:
             raise ValueError("an ensemble has one model or more")
@@ -53,9 +55,16 @@ class Ensemble:
         return f"<pathgcn.Ensemble of {len(self)}: {', '.join(model.network for model in self.models)}>"
 
     def predict_proba(
-        self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0, deviation: bool = False
+        self,
+        data: Dataset,
+        *,
+        nodes: Any = None,
+        draws: int = 0,
+        seed: int = 0,
+        threads: int = 0,
+        deviation: bool = False,
     ) -> Any:
-        """The mean of the probabilities of the models, for every node or graph.
+        """The mean of the probabilities of the models, for every node or graph, or for some `nodes`.
 
         Parameters are those of `Model.predict_proba`; `deviation` is the one between the models.
 
@@ -63,6 +72,9 @@ class Ensemble:
         -------
         array [items, classes], or a pair of them
         """
+        if nodes is not None:
+            options = {"nodes": nodes, "draws": draws, "seed": seed, "threads": threads}
+            return _mean([model.predict_proba(data, **options) for model in self.models], deviation)
         first = self.models[0]
         data = first._prepared(data)
         items = int(data.info["graphs"]) if first.task == "graph" else data.nodes
@@ -72,9 +84,12 @@ class Ensemble:
         _core.models_predict(self._cores, data._core, draws, seed, threads, probability, spread)
         return (probability, spread) if deviation else probability
 
-    def predict(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> npt.NDArray[Any]:
-        """The most probable class of every node or graph; of several labels, 0 or 1 for each."""
-        return self.models[0]._chosen(self.predict_proba(data, draws=draws, seed=seed, threads=threads))
+    def predict(
+        self, data: Dataset, *, nodes: Any = None, draws: int = 0, seed: int = 0, threads: int = 0
+    ) -> npt.NDArray[Any]:
+        """The most probable class of every node or graph, or of some `nodes`; of several labels, 0 or 1 for each."""
+        mean = self.predict_proba(data, nodes=nodes, draws=draws, seed=seed, threads=threads)
+        return self.models[0]._chosen(mean)
 
     def evaluate(self, data: Dataset, *, draws: int = 0, seed: int = 0, threads: int = 0) -> dict[str, Any]:
         """Scores on labelled data, as those of `Model.evaluate`; ``"draw_accuracy"`` and ``"draw_deviation"`` are those
@@ -89,3 +104,16 @@ class Ensemble:
     @property
     def _cores(self) -> tuple[_core.Model, ...]:
         return tuple(model._core for model in self.models)
+
+
+def _mean(each: list[npt.NDArray[np.float32]], deviation: bool) -> Any:
+    """As the library makes it: sums of doubles in the order of the models."""
+    doubles = np.array(each, dtype=np.float64)
+    total = doubles[0].copy()
+    for probability in doubles[1:]:
+        total += probability
+    mean = (total / len(each)).astype(np.float32)
+    if not deviation:
+        return mean
+    spread = doubles.std(axis=0, ddof=1) if len(each) > 1 else np.zeros_like(total)
+    return mean, spread.astype(np.float32)

@@ -22,6 +22,17 @@ def test_probabilities_are_the_mean_of_the_models(several, karate, threads):
     np.testing.assert_array_equal(together.predict(karate), together.classes[mean.argmax(axis=1)])
 
 
+@pytest.mark.parametrize("draws", [0, 2])
+def test_some_nodes_have_the_bits_of_all(several, karate, draws):
+    walkers = [several[0], several[2]]  # a GCN has no paths to draw
+    together = pathgcn.Ensemble(walkers)
+    mean, deviation = together.predict_proba(karate, draws=draws, deviation=True)
+    some, spread = together.predict_proba(karate, nodes=[33, 0, 5], draws=draws, deviation=True)
+    assert some.tobytes() == mean[[33, 0, 5]].tobytes()
+    np.testing.assert_allclose(spread, deviation[[33, 0, 5]], atol=1e-6)
+    np.testing.assert_array_equal(together.predict(karate, nodes=[33, 0]), together.predict(karate)[[33, 0]])
+
+
 def test_scores_are_those_of_the_mean(several, karate):
     scores = pathgcn.Ensemble(several).evaluate(karate)
     chosen = pathgcn.Ensemble(several).predict(karate)
@@ -48,6 +59,10 @@ def test_other_splits_are_not_evaluated_together(several, karate, quick):
 def test_what_is_no_ensemble_is_refused(several, quick):
     with pytest.raises(ValueError, match="one model or more"):
         pathgcn.Ensemble([])
+    with pytest.raises(TypeError, match="expected a list of models"):
+        pathgcn.Ensemble(several[0])
+    with pytest.raises(pathgcn.ArgumentError, match="models 1 and 2 are the same"):
+        pathgcn.Ensemble([several[0], several[0]]).predict(pathgcn.load("karate"))
     with pytest.raises(TypeError, match="expected models, not str"):
         pathgcn.Ensemble(["model.safetensors"])
     other = pathgcn.train(pathgcn.load("grid"), **quick)

@@ -80,7 +80,7 @@ extern const cli_command cli_recipes, cli_recipes_list, cli_recipes_show;
 extern const cli_command cli_data_list, cli_data_info, cli_data_check, cli_data_convert, cli_fetch,
     cli_data_partition;
 
-enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 32 };
+enum { CLI_MAX_SETTINGS = 256, CLI_MAX_WORDS = 128 };
 typedef struct cli_arguments {
     bool help_shown;   /* after --help: the command has nothing more to do */
     bool all_networks; /* --model auto, which is no setting */

@@ -237,9 +237,9 @@ static void print_eval_table(const eval_request *r, const pgcn_scores *scores,
         putchar('\n');
     }
     print_measures(r, parts_shown, with_all ? 4 : 3);
-    if (drawn)
-        printf("\nThe %s is that of the mean of the %d %s.\n", cli_metric(task),
-               several ? r->asked.models : r->asked.inference.draws, several ? "models" : "draws");
+    if (drawn && !several)
+        printf("\nThe %s is that of the mean of the %d draws.\n", cli_metric(task),
+               r->asked.inference.draws);
     pgcn_part part = part_shown(r, verdict);
     pgcn_judgement j = pgcn_verdict_part(verdict, part);
     cli_verdict_print(r->asked.model, &j, part);
@@ -286,6 +286,8 @@ static pgcn_status run_eval(int argc, char **argv) {
         return cli_fail(&cli_eval, PGCN_ERR_ARGUMENT,
                         "--part is '%s', expected train, val, test or all", r.part);
     status = cli_request_load(&cli_eval, &arguments, &r.asked);
+    if (status == PGCN_OK)
+        status = cli_request_check_output(&cli_eval, &arguments, &r.asked, "csv", r.csv);
     if (status == PGCN_OK)
         status = cli_ranks_serves() ? cli_ranks_serve(r.asked.data) : judge_and_print(&r);
     cli_request_free(&r.asked);

@@ -30,7 +30,8 @@ const cli_command cli_predict = {
         "data.\n"
         "\n"
         "Of several models, such as those of several seeds, it is the mean of their probabilities, with\n"
-        "the deviation between them. They are trained on the same data and may be different networks.\n"
+        "the deviation between them, also where each of them draws paths. They are trained on the same\n"
+        "data, on any split, and may be different networks.\n"
         "\n"
         "Without a data set, that of the training is read again (data.json beside the model records\n"
         "where it is). Another one, labelled or not, is prepared as in training (features=...,\n"
@@ -224,8 +225,8 @@ static void begin_json(const predictions *p) {
     const predict_request *r = p->r;
     fprintf(out, "{\"dataset\":");
     put_json_text(out, pgcn_dataset_describe(r->asked.data).name);
-    fprintf(out, ",\"task\":\"%s\",\"inference\":\"%s\",\"classes\":%d", pgcn_task_name(p->task),
-            r->asked.inference_text, p->classes);
+    fprintf(out, ",\"task\":\"%s\",\"inference\":\"%s\",\"models\":%d,\"classes\":%d",
+            pgcn_task_name(p->task), r->asked.inference_text, r->asked.models, p->classes);
     for (int c = 0; c < p->classes && pgcn_model_class_name(r->asked.model, c); c++) {
         fputs(c ? "," : ",\"class_names\":[", out);
         put_class(out, p, c);
@@ -473,6 +474,8 @@ static pgcn_status run_predict(int argc, char **argv) {
     pgcn_status status = cli_parse(&cli_predict, options, argc, argv, &arguments);
     if (status != PGCN_OK || arguments.help_shown) return status;
     status = cli_request_load(&cli_predict, &arguments, &r.asked);
+    if (status == PGCN_OK)
+        status = cli_request_check_output(&cli_predict, &arguments, &r.asked, "out", r.out);
     if (status == PGCN_OK) status = find_nodes(&r);
     if (status == PGCN_OK)
         status = cli_ranks_serves() ? cli_ranks_serve(r.asked.data) : predict_and_write(&r);

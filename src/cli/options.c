@@ -184,6 +184,10 @@ static pgcn_status parse_word(parser *p) {
         return cli_fail(command, PGCN_ERR_ARGUMENT, "%s is '%s', expected no | yes", p->plain,
                         word);
     p->plain = NULL;
+    if (p->out->words == CLI_MAX_WORDS)
+        return cli_fail(command, PGCN_ERR_ARGUMENT,
+                        "'%s' is one argument too many: there may be %d at a time", word,
+                        CLI_MAX_WORDS);
     if (p->out->words == command->most_words)
         return cli_fail(command, PGCN_ERR_ARGUMENT,
                         "'%s' is one argument too many; usage: pathgcn %s%s%s [options]", word,

@@ -2,6 +2,7 @@
 #include "cli/request.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const cli_request cli_empty_request = {
@@ -114,7 +115,9 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
     CLI_TRY(cli_check_fits(command, "running a model on", name, &r->source,
                            "leaves its features on disk"));
     const char *advice =
-        !own_data ? ""
+        !own_data ? (r->takes_several ? "; a further model is a file of tensors, or the directory "
+                                        "of a run with its model.safetensors"
+                                      : "")
         : record
             ? "; or name the data set after the model, if it is elsewhere"
             : "; there is no data.json beside the model to say where its data is: name the data "
@@ -140,7 +143,13 @@ static bool is_model(const char *word) {
 /* The words that are models; behind them at most one, the data set. */
 static pgcn_status count_models(const cli_command *command, const cli_arguments *arguments,
                                 cli_request *r) {
+    const char *last = arguments->word[arguments->words - 1];
     r->models = 1;
+    if (arguments->words > 1 && !is_model(arguments->word[0]) && is_model(last))
+        return cli_fail(command, PGCN_ERR_ARGUMENT,
+                        "'%s' is neither a model.safetensors nor the directory of a run; models "
+                        "come first, and then the data set",
+                        arguments->word[0]);
     while (r->takes_several && r->models < arguments->words && is_model(arguments->word[r->models]))
         r->models++;
     if (arguments->words <= r->models + 1) return PGCN_OK;
@@ -161,10 +170,28 @@ static pgcn_status load_others(const cli_command *command, const cli_arguments *
         if (strcmp(pgcn_model_fingerprint(r->model), pgcn_model_fingerprint(r->member[i])) == 0)
             continue;
         return cli_fail(command, PGCN_ERR_MISMATCH,
-                        "%s was trained on %s and %s on %s, which is other data; models that "
+                        "'%s' was trained on %s and '%s' on %s, which is other data (its edges, "
+                        "features or labels differ: fingerprints %.12s and %.12s); models that "
                         "predict together are trained on the same",
-                        arguments->word[0], pgcn_model_dataset(r->model), path,
-                        pgcn_model_dataset(r->member[i]));
+                        arguments->word[0], pgcn_model_dataset(r->model), arguments->word[i],
+                        pgcn_model_dataset(r->member[i]), pgcn_model_fingerprint(r->model),
+                        pgcn_model_fingerprint(r->member[i]));
+    }
+    return PGCN_OK;
+}
+
+pgcn_status cli_request_check_output(const cli_command *command, const cli_arguments *arguments,
+                                     const cli_request *r, const char *option, const char *path) {
+    struct stat written, read;
+    char model[CLI_PATH_BYTES], place[CLI_PATH_BYTES];
+    if (!path || stat(path, &written) != 0) return PGCN_OK;
+    for (int i = 0; i < r->models; i++) {
+        cli_run_file(cli_model_path(arguments->word[i], model), place);
+        if (stat(place, &read) == 0 && read.st_ino == written.st_ino &&
+            read.st_dev == written.st_dev)
+            return cli_fail(command, PGCN_ERR_ARGUMENT,
+                            "--%s '%s' is the model itself, which would be lost; name another file",
+                            option, path);
     }
     return PGCN_OK;
 }

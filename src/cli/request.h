@@ -38,6 +38,9 @@ extern const cli_request cli_empty_request;
 pgcn_status cli_request_load(const cli_command *command, const cli_arguments *arguments,
                              cli_request *r);
 void cli_request_free(cli_request *r);
+/* Refuses to write over a model that was read; `path` NULL: nothing is written. */
+pgcn_status cli_request_check_output(const cli_command *command, const cli_arguments *arguments,
+                                     const cli_request *r, const char *option, const char *path);
 /* Shows what is computed on features that stay on disk, and ends it at Ctrl-C. Until the other is called, which tells
  * what was read. Both do nothing where features are in memory. */
 pgcn_status cli_request_watch(const cli_command *command, cli_request *r);

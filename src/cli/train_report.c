@@ -255,7 +255,7 @@ static void advise(const train_request *request, const pgcn_dataset *data,
         if (runs[i].val.classes_missed == 0 && cli_is_beaten(&runs[i].val, &training)) continue;
         if (needy++ == 0) first = i;
     }
-    if (needy == 0) return;
+    if (needy == 0 || training.task == PGCN_TASK_MULTILABEL) return;
     const pgcn_score *val = &runs[first].val;
     if (request->seeds > 1)
         printf("In %lld of %lld runs, such as that of seed %llu: ", needy, request->seeds,

@@ -202,7 +202,8 @@ static pgcn_status run(int argc, char **argv) {
     if (status != PGCN_OK || arguments.help_shown) return status;
     long long count, threads;
     if (!r.out) r.out = r.quick ? "runs/reproduce-quick" : "runs/reproduce";
-    CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, 0, 10000, &r.seeds));
+    CLI_TRY(cli_number(&cli_reproduce, "seeds", seeds, cli_is_given(&arguments, "seeds") ? 1 : 0,
+                       10000, &r.seeds));
     CLI_TRY(cli_number(&cli_reproduce, "jobs", processes, 0, 1024, &count));
     CLI_TRY(cli_number(&cli_reproduce, "threads", threads_text, 1, 1024, &threads));
     exp_pace pace = {.processes = exp_jobs_at_once(count, threads),

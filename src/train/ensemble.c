@@ -7,13 +7,37 @@
 
 /* ---- what fits together ---------------------------------------------------------------------------- */
 
-static bool same_classes(const pgcn_model *a, const pgcn_model *b) {
-    if (a->task != b->task || a->classes != b->classes) return false;
+/* The first class of another name, -1: all have the same. */
+static int other_class(const pgcn_model *a, const pgcn_model *b) {
     for (int c = 0; c < a->classes; c++) {
         const char *x = pgcn_model_class_name(a, c), *y = pgcn_model_class_name(b, c);
-        if ((x == NULL) != (y == NULL) || (x && strcmp(x, y) != 0)) return false;
+        if ((x == NULL) != (y == NULL) || (x && strcmp(x, y) != 0)) return c;
     }
-    return true;
+    return -1;
+}
+
+/* `number`: that of b, from 1. */
+static pgcn_status check_classes(const pgcn_model *a, const pgcn_model *b, int number) {
+    if (a->task != b->task || a->classes != b->classes)
+        return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                           "models 1 and %d do not predict the same: %d classes of %s, and %d of "
+                           "%s; the mean is of models with the same classes",
+                           number, a->classes, a->dataset, b->classes, b->dataset);
+    int c = other_class(a, b);
+    if (c < 0) return PGCN_OK;
+    const char *x = pgcn_model_class_name(a, c), *y = pgcn_model_class_name(b, c);
+    return pgcn_i_fail(PGCN_ERR_MISMATCH,
+                       "models 1 and %d do not predict the same: class %d is '%s' of the one and "
+                       "'%s' of the other; the mean is of models with the same classes in the "
+                       "same order",
+                       number, c, x ? x : "without a name", y ? y : "without a name");
+}
+
+/* The same training twice would count twice. */
+static bool same_weights(const pgcn_model *a, const pgcn_model *b) {
+    const pgcn_i_params *x = &a->params, *y = &b->params;
+    return pgcn_i_network_of(&a->config) == pgcn_i_network_of(&b->config) && x->total == y->total &&
+           memcmp(x->value, y->value, (size_t)x->total * sizeof *x->value) == 0;
 }
 
 pgcn_status pgcn_i_models_check(pgcn_i_models models) {
@@ -23,13 +47,13 @@ pgcn_status pgcn_i_models_check(pgcn_i_models models) {
     for (int m = 0; m < models.count; m++) {
         const pgcn_model *first = models.model[0], *other = models.model[m];
         PGCN_I_NEED(other);
-        if (!same_classes(first, other))
-            return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                               "models 1 and %d do not predict the same: %d classes of %s, and %d "
-                               "of %s; the mean is of models with the same classes in the same "
-                               "order",
-                               m + 1, first->classes, first->dataset, other->classes,
-                               other->dataset);
+        PGCN_TRY(check_classes(first, other, m + 1));
+        for (int before = 0; before < m; before++)
+            if (same_weights(models.model[before], other))
+                return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                                   "models %d and %d are the same, and the mean has each model "
+                                   "once; leave one of them out",
+                                   before + 1, m + 1);
     }
     return PGCN_OK;
 }
@@ -42,10 +66,11 @@ pgcn_status pgcn_i_models_check_split(pgcn_i_models models) {
             strcmp(first->split, other->split) == 0)
             continue;
         return pgcn_i_fail(PGCN_ERR_MISMATCH,
-                           "models 1 and %d were trained on different splits, %s and %s: what one "
-                           "tests the other may have trained on; evaluate models of one split "
-                           "together (train with the same --split)",
-                           m + 1, first->split, other->split);
+                           "models 1 and %d were trained on different splits, %s and %s%s: what "
+                           "one tests the other may have trained on; evaluate models of one split "
+                           "together (train with the same --split and the same steps of the data)",
+                           m + 1, first->split, other->split,
+                           strcmp(first->split, other->split) == 0 ? " of the same name" : "");
     }
     return PGCN_OK;
 }

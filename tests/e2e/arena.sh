@@ -13,6 +13,7 @@ refused 2 "--models names 'mlp' twice" reproduce arena --models mlp,gcn,mlp --ou
 refused 2 "--datasets names 'grid' twice" reproduce arena --datasets grid,grid --out made
 refused 2 "--layers|the same budget" reproduce arena --layers 3 --out made
 refused 2 "--recipe|the same budget" reproduce arena --recipe none --out made
+refused 2 "--seeds is '0', expected a whole number from 1" reproduce arena --seeds 0 --out made
 refused 2 "--model|--models chooses networks" reproduce arena --model gcn --out made
 [ ! -e made/arena ] || fail "a refused command left a directory"
 

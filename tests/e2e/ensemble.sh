@@ -22,19 +22,31 @@ done
 run 0 pathgcn predict "${members[@]}" --all --nodes 5,2 --out some.csv
 diff <(grep -E '^(2|5),' together.csv) <(tail -n +2 some.csv) || fail "other rows of some nodes"
 run 0 pathgcn predict "${members[@]}" --json
-holds "$out" '"deviation":'
+holds "$out" '"deviation":' '"models":3'
 
 # ---- evaluation ------------------------------------------------------------------------------------
 run 0 pathgcn eval several/seed-0 several/seed-1 several/seed-2
-holds "$out" "mean of 3 models" "a single model: mean, deviation" "that of the mean of the 3 models"
+holds "$out" "mean of 3 models" "a single model: mean, deviation"
 run 0 pathgcn eval several/seed-0 several/seed-1 --json
 holds "$out" '"models":2' '"epoch":null' '"test_accuracy_of_single_models_mean":' '"split_match":"same"'
 run 0 pathgcn eval several/seed-0 --json
 holds "$out" '"models":1' '"test_accuracy_of_single_draws_mean":' '"epoch":20'
 
 # ---- what does not go together -----------------------------------------------------------------------
-refused 1 "models 1 and 2 were trained on different splits, 0 and 1|--split" eval gcn other_split
+refused 1 "models 1 and 2 were trained on different splits, 0 and 1:|--split" eval gcn other_split
 run 0 pathgcn predict gcn other_split # nobody is scored
-refused 1 "gcn was trained on karate and other_data/model.safetensors on grid|the same" predict gcn other_data
+refused 1 "'gcn' was trained on karate and 'other_data' on grid|fingerprints" predict gcn other_data
+refused 2 "models 1 and 2 are the same|leave one of them out" eval gcn gcn/model.safetensors
 refused 2 "'sbm' is neither a model.safetensors nor the directory of a run|only the last" eval gcn sbm karate
-refused 2 "no data set 'nowhere'" eval gcn nowhere
+refused 2 "'karate' is neither a model|models come first" eval karate gcn
+refused 2 "no data set 'several/seed-7'|a further model is|model.safetensors" eval several/seed-0 several/seed-7
+many=()
+for ((i = 0; i < 128; i++)); do many+=(several/seed-0); done
+refused 2 "models 1 and 2 are the same" eval "${many[@]}"
+refused 2 "one argument too many: there may be 128 at a time" eval "${many[@]}" karate
+
+# ---- a model is not written over -----------------------------------------------------------------------
+cp -r gcn kept
+refused 2 "--out 'kept/model.safetensors' is the model itself" predict kept --out kept/model.safetensors
+refused 2 "--csv 'kept/model.safetensors' is the model itself" eval several/seed-0 kept --csv kept/model.safetensors
+cmp gcn/model.safetensors kept/model.safetensors || fail "a model was written over"

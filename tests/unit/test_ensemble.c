@@ -125,6 +125,10 @@ static void test_ensemble_refuses_what_does_not_go_together(void **state) {
     assert_int_equal(pgcn_models_predict(members, 2, three, NULL, probability, NULL),
                      PGCN_ERR_MISMATCH);
     assert_non_null(strstr(pgcn_last_error(), "3 classes of sbm"));
+    const pgcn_model *const twice[] = {member[0], member[0]};
+    assert_int_equal(pgcn_models_predict(twice, 2, three, NULL, probability, NULL),
+                     PGCN_ERR_ARGUMENT);
+    assert_non_null(strstr(pgcn_last_error(), "models 1 and 2 are the same"));
     pgcn_model_free(member[1]);
     member[1] = model_of(three, QUICK "split=1");
     must(pgcn_models_predict(members, 2, three, NULL, probability, NULL));
@@ -137,8 +141,10 @@ static void test_ensemble_refuses_what_does_not_go_together(void **state) {
     pgcn_dataset_free(three);
 }
 
+static pgcn_model *second_model;
+
 static pgcn_status ask_twice(void) {
-    const pgcn_model *member[2] = {memory_model, memory_model};
+    const pgcn_model *member[2] = {memory_model, second_model};
     float probability[60 * 2];
     pgcn_scores scores;
     pgcn_verdict *verdict;
@@ -152,9 +158,11 @@ static void test_ensemble_without_memory_fails_cleanly(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("sbm:nodes=60,features=4,classes=2");
     memory_data = data;
-    memory_model = model_of(data, QUICK);
+    memory_model = model_of(data, QUICK "split=0 seed=1");
+    second_model = model_of(data, QUICK "split=0 seed=2");
     assert_true(fail_every_allocation(ask_twice) > 40);
     pgcn_model_free(memory_model);
+    pgcn_model_free(second_model);
     pgcn_dataset_free(data);
 }
 
