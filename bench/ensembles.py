@@ -24,7 +24,7 @@ from record import mean_of
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 RECORDS = SOURCE / "records" / "ensembles"
 FIRST_SEED, MEMBERS = 1000, 5
-TITLES = {"film": "Actor", "cora-full": "Cora, ten splits", "citeseer-full": "Citeseer, ten splits"}
+TITLES = {"film": "Actor", "chameleon_filtered": "chameleon_filtered"}
 
 
 def run(words, threads):
