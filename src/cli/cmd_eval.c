@@ -268,7 +268,6 @@ static pgcn_status judge_and_print(eval_request *r) {
 
 static pgcn_status run_eval(int argc, char **argv) {
     eval_request r = {.asked = cli_empty_request};
-    r.asked.takes_several = true;
     const cli_option options[] = {
         CLI_REQUEST_OPTIONS(r.asked),
         CLI_REQUEST_MEMORY(r.asked),

@@ -457,7 +457,6 @@ static pgcn_status find_nodes(predict_request *r) {
 
 static pgcn_status run_predict(int argc, char **argv) {
     predict_request r = {.asked = cli_empty_request};
-    r.asked.takes_several = true;
     const cli_option options[] = {
         {"out", "FILE", "standard output", "where to write; .json for JSON", &r.out, NULL},
         CLI_REQUEST_OPTIONS(r.asked),

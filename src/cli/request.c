@@ -115,9 +115,9 @@ static pgcn_status load_both(const cli_command *command, const char *model_path,
     CLI_TRY(cli_check_fits(command, "running a model on", name, &r->source,
                            "leaves its features on disk"));
     const char *advice =
-        !own_data ? (r->takes_several ? "; a further model is a file of tensors, or the directory "
-                                        "of a run with its model.safetensors"
-                                      : "")
+        !own_data ? (r->models > 0 ? "; a further model is a file of tensors, or the directory "
+                                     "of a run with its model.safetensors"
+                                   : "")
         : record
             ? "; or name the data set after the model, if it is elsewhere"
             : "; there is no data.json beside the model to say where its data is: name the data "
@@ -150,8 +150,7 @@ static pgcn_status count_models(const cli_command *command, const cli_arguments 
                         "'%s' is neither a model.safetensors nor the directory of a run; models "
                         "come first, and then the data set",
                         arguments->word[0]);
-    while (r->takes_several && r->models < arguments->words && is_model(arguments->word[r->models]))
-        r->models++;
+    while (r->models < arguments->words && is_model(arguments->word[r->models])) r->models++;
     if (arguments->words <= r->models + 1) return PGCN_OK;
     return cli_fail(command, PGCN_ERR_ARGUMENT,
                     "'%s' is neither a model.safetensors nor the directory of a run, and only the "

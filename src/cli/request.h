@@ -12,10 +12,9 @@ typedef struct cli_request {
     cli_progress progress;    /* of features that stay on disk */
     double done, part, whole; /* items: predicted, being predicted, all; whole 0: in one go */
     pgcn_inference inference;
-    bool takes_several; /* words after the first one may be models too */
     pgcn_model *model;
-    int models;                        /* 2 or more: their mean is wanted, */
-    pgcn_model *member[CLI_MAX_WORDS]; /* and the first of them is `model` */
+    int models; /* 2 or more: their mean is wanted; 0: the command takes one */
+    pgcn_model *member[CLI_MAX_WORDS]; /* the first of them is `model` */
     pgcn_dataset *data;
 } cli_request;
 
