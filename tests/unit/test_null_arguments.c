@@ -26,6 +26,7 @@ static pgcn_dataset *data;
 static pgcn_config config;
 static pgcn_trainer *trainer;
 static pgcn_model *model;
+static const pgcn_model *models[2]; /* it, and none */
 static pgcn_race *race;
 static pgcn_race_entry entry;
 static pgcn_rung rungs[PGCN_MOST_RUNGS];
@@ -64,6 +65,7 @@ static int make_objects(void **state) {
     assert_int_equal(pgcn_race_new(data, NULL, &race), PGCN_OK);
     assert_int_equal(pgcn_trainer_epoch(trainer, NULL), PGCN_OK);
     assert_int_equal(pgcn_trainer_model(trainer, &model), PGCN_OK);
+    models[0] = model;
     return 0;
 }
 
@@ -709,6 +711,16 @@ static bool empty_structs(void) {
     X(pgcn_model_judge, wrong(pgcn_model_judge(NULL, data, NULL, NULL, &verdict)) &&               \
         wrong(pgcn_model_judge(model, NULL, NULL, NULL, &verdict)) &&                              \
         wrong(pgcn_model_judge(model, data, NULL, NULL, NULL)))                                    \
+    X(pgcn_models_predict, wrong(pgcn_models_predict(NULL, 1, data, NULL, numbers, NULL)) &&       \
+        wrong(pgcn_models_predict(models, 0, data, NULL, numbers, NULL)) &&                        \
+        wrong(pgcn_models_predict(models, 1, NULL, NULL, numbers, NULL)) &&                        \
+        wrong(pgcn_models_predict(models, 1, data, NULL, NULL, NULL)) &&                           \
+        wrong(pgcn_models_predict(models, 2, data, NULL, numbers, NULL)))                          \
+    X(pgcn_models_judge, wrong(pgcn_models_judge(NULL, 1, data, NULL, NULL, &verdict)) &&          \
+        wrong(pgcn_models_judge(models, -1, data, NULL, NULL, &verdict)) &&                        \
+        wrong(pgcn_models_judge(models, 1, NULL, NULL, NULL, &verdict)) &&                         \
+        wrong(pgcn_models_judge(models, 1, data, NULL, NULL, NULL)) &&                             \
+        wrong(pgcn_models_judge(models, 2, data, NULL, NULL, &verdict)))                           \
     X(pgcn_verdict_part, pgcn_verdict_part(NULL, PGCN_PART_TEST).items == 0 &&                     \
         pgcn_verdict_part(NULL, (pgcn_part)77).classes == 0)                                       \
     X(pgcn_verdict_free, (pgcn_verdict_free(NULL), true))                                          \
