@@ -156,6 +156,15 @@ static inline pgcn_trainer *trainer_of(const pgcn_dataset *data, const char *tex
 static inline void run_epochs(pgcn_trainer *trainer, int count) {
     for (int i = 0; i < count; i++) must(pgcn_trainer_epoch(trainer, NULL));
 }
+/* A model, after three epochs. */
+static inline pgcn_model *model_after_three(const pgcn_dataset *data, const char *text) {
+    pgcn_trainer *trainer = trainer_of(data, text);
+    pgcn_model *model;
+    run_epochs(trainer, 3);
+    must(pgcn_trainer_model(trainer, &model));
+    pgcn_trainer_free(trainer);
+    return model;
+}
 
 /* The same lists of visits: of the same walks, with the same weights. */
 static inline void assert_same_visits(const pgcn_i_visits *a, const pgcn_i_visits *b) {

@@ -96,15 +96,6 @@ static void compare(const pgcn_model *model, const graph_set *set, const predict
         }
 }
 
-static pgcn_model *trained(const pgcn_dataset *data, const char *text) {
-    pgcn_trainer *trainer = trainer_of(data, text);
-    pgcn_model *model;
-    run_epochs(trainer, 3);
-    must(pgcn_trainer_model(trainer, &model));
-    pgcn_trainer_free(trainer);
-    return model;
-}
-
 static void check_case(int i, int draws) {
     static const struct {
         int count, graph[4];
@@ -112,7 +103,7 @@ static void check_case(int i, int draws) {
     bool per_graph = CASES[i].task == PGCN_TASK_GRAPH; /* their nodes must be in order */
     graph_set set = (per_graph ? set_new : set_mixed)(CASES[i].task, CASES[i].sparse, SET_GRAPHS);
     pgcn_dataset *data = set_build(&set, per_graph ? "kfold=3" : "");
-    pgcn_model *model = trained(data, CASES[i].text);
+    pgcn_model *model = model_after_three(data, CASES[i].text);
     prediction whole = predict(model, data, draws);
     for (int batch = 1; batch <= 40; batch += 13) { /* 1, 14, 27: the whole set, 40 */
         model->config.batch = batch;
@@ -186,7 +177,7 @@ static void test_alone_part_of_a_graph_same_bits(void **state) {
             data[whole] = source_build(source, whole ? "stratified=50/25/25" : "");
             set_free(&set);
         }
-        pgcn_model *model = trained(data[1], QUICK "channels=40 batch=0");
+        pgcn_model *model = model_after_three(data[1], QUICK "channels=40 batch=0");
         for (int draws = 0; draws <= (part == 0 ? 2 : 0); draws += 2) {
             for (int whole = 0; whole < 2; whole++) out[whole] = predict(model, data[whole], draws);
             assert_memory_equal(out[0].p, out[1].p + (part ? 23 * SET_CLASSES : 0),

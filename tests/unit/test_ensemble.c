@@ -8,20 +8,11 @@
 
 enum { MEMBERS = 3 };
 
-static pgcn_model *model_of(const pgcn_dataset *data, const char *text) {
-    pgcn_trainer *trainer = trainer_of(data, text);
-    pgcn_model *model;
-    run_epochs(trainer, 3);
-    must(pgcn_trainer_model(trainer, &model));
-    pgcn_trainer_free(trainer);
-    return model;
-}
-
 static void make_members(const pgcn_dataset *data, pgcn_model *member[MEMBERS]) {
     static const char *const texts[MEMBERS] = {QUICK "split=0 layers=2 seed=1",
                                                QUICK "split=0 layers=1 seed=2",
                                                QUICK "split=0 layers=2 seed=3 model=mlp"};
-    for (int m = 0; m < MEMBERS; m++) member[m] = model_of(data, texts[m]);
+    for (int m = 0; m < MEMBERS; m++) member[m] = model_after_three(data, texts[m]);
 }
 
 static void free_members(pgcn_model *member[MEMBERS]) {
@@ -113,7 +104,8 @@ static void test_ensemble_refuses_what_does_not_go_together(void **state) {
     (void)state;
     pgcn_dataset *three = dataset("sbm:nodes=200,features=8,classes=3");
     pgcn_dataset *two = dataset("sbm:nodes=200,features=8,classes=2");
-    pgcn_model *member[2] = {model_of(three, QUICK "split=0"), model_of(two, QUICK "split=0")};
+    pgcn_model *member[2] = {model_after_three(three, QUICK "split=0"),
+                             model_after_three(two, QUICK "split=0")};
     const pgcn_model *const *members = (const pgcn_model *const *)member;
     float probability[200 * 3];
     pgcn_scores scores;
@@ -130,7 +122,7 @@ static void test_ensemble_refuses_what_does_not_go_together(void **state) {
                      PGCN_ERR_ARGUMENT);
     assert_non_null(strstr(pgcn_last_error(), "models 1 and 2 are the same"));
     pgcn_model_free(member[1]);
-    member[1] = model_of(three, QUICK "split=1");
+    member[1] = model_after_three(three, QUICK "split=1");
     must(pgcn_models_predict(members, 2, three, NULL, probability, NULL));
     assert_int_equal(pgcn_models_judge(members, 2, three, NULL, &scores, &verdict),
                      PGCN_ERR_MISMATCH);
@@ -158,8 +150,8 @@ static void test_ensemble_without_memory_fails_cleanly(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("sbm:nodes=60,features=4,classes=2");
     memory_data = data;
-    memory_model = model_of(data, QUICK "split=0 seed=1");
-    second_model = model_of(data, QUICK "split=0 seed=2");
+    memory_model = model_after_three(data, QUICK "split=0 seed=1");
+    second_model = model_after_three(data, QUICK "split=0 seed=2");
     assert_true(fail_every_allocation(ask_twice) > 40);
     pgcn_model_free(memory_model);
     pgcn_model_free(second_model);

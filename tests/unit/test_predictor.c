@@ -12,15 +12,6 @@
 static const pgcn_node asked[] = {17, 3, 299, 3, 0, 120, 121, 122, 17, 250};
 enum { ASKED = sizeof asked / sizeof *asked };
 
-static pgcn_model *model_of(const pgcn_dataset *data, const char *text) {
-    pgcn_trainer *trainer = trainer_of(data, text);
-    pgcn_model *model;
-    run_epochs(trainer, 3);
-    must(pgcn_trainer_model(trainer, &model));
-    pgcn_trainer_free(trainer);
-    return model;
-}
-
 static void check_bits(const pgcn_model *model, const pgcn_dataset *data, int draws,
                        const char *text) {
     pgcn_inference inference = pgcn_inference_default();
@@ -45,7 +36,7 @@ static void check_bits(const pgcn_model *model, const pgcn_dataset *data, int dr
 
 static void check_network(const char *name, const char *text, bool walks) {
     pgcn_dataset *data = dataset(name);
-    pgcn_model *model = model_of(data, text);
+    pgcn_model *model = model_after_three(data, text);
     check_bits(model, data, 0, text);
     if (walks) check_bits(model, data, 3, text);
     pgcn_model_free(model);
@@ -84,7 +75,7 @@ static void test_predictor_forms_have_the_bits_of_the_whole_graph(void **state) 
 static void test_predictor_reads_only_what_it_needs(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("grid:rows=2,cols=200");
-    pgcn_model *model = model_of(data, QUICK "layers=2 path-length=3 epochs=3");
+    pgcn_model *model = model_after_three(data, QUICK "layers=2 path-length=3 epochs=3");
     const pgcn_node node[] = {100, 101};
     float probability[2 * 8];
     pgcn_inference inference = pgcn_inference_default();
@@ -108,7 +99,7 @@ static void test_predictor_reads_only_what_it_needs(void **state) {
 static void test_predictor_wrong_nodes_are_refused(void **state) {
     (void)state;
     pgcn_dataset *data = dataset("karate");
-    pgcn_model *model = model_of(data, QUICK);
+    pgcn_model *model = model_after_three(data, QUICK);
     const pgcn_node wrong[] = {3, 34}, before[] = {-1};
     float probability[2 * 8];
     must_fail(pgcn_model_predict_nodes(model, data, wrong, 2, NULL, probability, NULL),
@@ -165,7 +156,7 @@ static pgcn_dataset *with_new_nodes(const pgcn_dataset *data, const float *featu
 
 static void check_new_nodes(const char *text, bool walks) {
     pgcn_dataset *data = dataset(DENSE);
-    pgcn_model *model = model_of(data, text);
+    pgcn_model *model = model_after_three(data, text);
     float feature[NEW * F], whole[(OLD + NEW) * CLASSES], some[NEW * CLASSES];
     for (int i = 0; i < NEW * F; i++) feature[i] = (float)((i * 7) % 11) / 5 - 1;
     pgcn_dataset *all = with_new_nodes(data, feature);
@@ -214,7 +205,8 @@ static void test_predictor_new_nodes_are_as_in_a_graph_that_has_them(void **stat
 static void test_predictor_wrong_new_nodes_are_refused(void **state) {
     (void)state;
     pgcn_dataset *data = dataset(DENSE);
-    pgcn_model *model = model_of(data, QUICK), *sgc = model_of(data, QUICK "model=sgc");
+    pgcn_model *model = model_after_three(data, QUICK),
+               *sgc = model_after_three(data, QUICK "model=sgc");
     pgcn_predictor *predictor, *other;
     float feature[NEW * F] = {0}, out[NEW * CLASSES];
     must(pgcn_predictor_new(model, data, NULL, &predictor));
@@ -273,7 +265,7 @@ static void test_predictor_and_batches_without_memory_fail_cleanly(void **state)
         memory_text = texts[i];
         assert_true(fail_every_allocation(make_trainer) > 40);
     }
-    memory_model = model_of(data, QUICK);
+    memory_model = model_after_three(data, QUICK);
     assert_true(fail_every_allocation(ask_both) > 40);
     pgcn_model_free(memory_model);
     pgcn_dataset_free(data);
