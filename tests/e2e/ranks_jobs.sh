@@ -112,6 +112,8 @@ go_on() { # DIRECTORY
     run 0 ranks 2 "${long[@]}" --out "$1"
     same_jobs "a search that went on" long "$1"
 }
+# mpirun gives the others a second between SIGTERM and SIGKILL: too little for a sentence on a busy machine
+export OMPI_MCA_odls_base_sigkill_timeout=5
 begin killed
 kill -KILL "$(rank_process 1)"
 end 1
