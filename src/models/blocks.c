@@ -27,17 +27,23 @@ pgcn_i_value *pgcn_i_linear_record(pgcn_i_tape *tape, pgcn_i_value *x, const cha
 
 /* ---- batch norm ------------------------------------------------------------------------------ */
 
+void pgcn_i_gains_declare(pgcn_i_params *params, pgcn_i_group group, int64_t channels,
+                          const char *of) {
+    pgcn_i_param_spec shift = {.group = group,
+                               .decay_to_start =
+                                   group == PGCN_I_GROUP_MIX, /* as the 1x1 weights beside it */
+                               .shape = {channels}};
+    pgcn_i_param_spec gain = shift;
+    gain.start = PGCN_I_START_ONES;
+    pgcn_i_params_add(params, gain, "%snorm.gain", of);
+    pgcn_i_params_add(params, shift, "%snorm.shift", of);
+}
+
 void pgcn_i_norm_declare(pgcn_i_params *params, pgcn_i_group group, int64_t channels,
                          const char *of) {
-    pgcn_i_param_spec trained = {.group = group,
-                                 .decay_to_start =
-                                     group == PGCN_I_GROUP_MIX, /* as the 1x1 weights beside it */
-                                 .shape = {channels}};
-    pgcn_i_param_spec gain = trained, mean = {.group = PGCN_I_GROUP_BUFFER, .shape = {channels}};
-    pgcn_i_param_spec variance = mean;
-    gain.start = variance.start = PGCN_I_START_ONES;
-    pgcn_i_params_add(params, gain, "%snorm.gain", of);
-    pgcn_i_params_add(params, trained, "%snorm.shift", of);
+    pgcn_i_param_spec mean = {.group = PGCN_I_GROUP_BUFFER, .shape = {channels}}, variance = mean;
+    variance.start = PGCN_I_START_ONES;
+    pgcn_i_gains_declare(params, group, channels, of);
     pgcn_i_params_add(params, mean, "%snorm.mean", of);
     pgcn_i_params_add(params, variance, "%snorm.variance", of);
 }

@@ -215,6 +215,9 @@ void pgcn_i_mlp_declare(pgcn_i_params *params, const pgcn_config *config, int64_
 /* Of x, or of the features if x is NULL; whether its last layer has a ReLU. */
 pgcn_i_value *pgcn_i_mlp_record(pgcn_i_tape *tape, const pgcn_config *config,
                                 const pgcn_i_view *view, pgcn_i_value *x, bool relu);
+/* Gain and shift alone, of norms without running statistics. */
+void pgcn_i_gains_declare(pgcn_i_params *params, pgcn_i_group group, int64_t channels,
+                          const char *of);
 /* The norm that the settings name, after what is called "<of>norm"; nothing if they name none. */
 void pgcn_i_set_norm_declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
                              int64_t channels, const char *of);
@@ -228,8 +231,10 @@ pgcn_status pgcn_i_check_norms(const pgcn_config *config);
 /* Settings that several networks have (convolution.c). */
 extern const pgcn_i_setting pgcn_i_bias, pgcn_i_layer_norm, pgcn_i_edge_keep, pgcn_i_self_mix,
     pgcn_i_powers, pgcn_i_step_size, pgcn_i_heads;
-extern const pgcn_i_setting pgcn_i_edge_loss; /* gat.c */
-extern const pgcn_i_setting pgcn_i_norm_gain; /* pathgcn.c */
+extern const pgcn_i_setting pgcn_i_edge_loss;                   /* gat.c */
+extern const pgcn_i_setting pgcn_i_norm_gain, pgcn_i_norm_over; /* pathgcn.c */
+/* Norms have the mean and variance of each graph, in use too: they read all rows of it. */
+bool pgcn_i_norms_graphs(const pgcn_config *config);
 bool pgcn_i_own_yes(const pgcn_config *config, const pgcn_i_setting *setting);
 /* The share of edges that a step of training keeps; 1 for networks without the setting. */
 double pgcn_i_kept_edges(const pgcn_config *config);

@@ -267,6 +267,8 @@ static const char *why_not_in_batches(const pgcn_config *config, const pgcn_i_ne
         return "train-form is exact, which takes many steps in every layer; set it to sampled";
     if (network->walks && config->kernel == PGCN_KERNEL_FULL)
         return "kernel is full, which computes all rows; choose another kernel";
+    if (pgcn_i_norms_graphs(config))
+        return "norm-over is graph, which looks at all rows of one; set it to step";
     if (pgcn_i_network_has(network, &pgcn_i_edge_loss) && pgcn_i_own_yes(config, &pgcn_i_edge_loss))
         return "edge-loss draws pairs of all nodes; set it to 0";
     if (pgcn_i_kept_edges(config) < 1)

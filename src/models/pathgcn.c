@@ -78,6 +78,39 @@ const pgcn_i_setting pgcn_i_norm_gain = {
     .high = 1,
     .help = "where nodes are classified: a gain and a shift for each channel after batch norm"};
 
+const pgcn_i_setting pgcn_i_norm_over = {
+    .key = "norm-over",
+    .choices = "step | graph",
+    .high = 1,
+    .help = "what batch norm takes mean and variance of: all rows of a step, and in use those that "
+            "ran along in training; or each graph by itself, in use too"};
+
+bool pgcn_i_norms_graphs(const pgcn_config *config) {
+    return (config->batch_norm || config->input_norm) && pgcn_i_own_yes(config, &pgcn_i_norm_over);
+}
+
+static void declare_norm(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
+                         int64_t channels, const char *of) {
+    if (pgcn_i_norms_graphs(config))
+        pgcn_i_gains_declare(params, group, channels, of);
+    else
+        pgcn_i_norm_declare(params, group, channels, of);
+}
+
+static pgcn_i_value *record_norm(pgcn_i_tape *tape, const pgcn_config *config,
+                                 const pgcn_i_view *view, pgcn_i_value *x, const char *of) {
+    if (!pgcn_i_norms_graphs(config)) return pgcn_i_norm_record(tape, x, of);
+    int64_t graphs = view->samples * (view->graph_rows ? view->rows[PGCN_I_GRAPHS] : 1);
+    return pgcn_i_op_graph_norm(tape, x, pgcn_i_param_named(tape->params, "%snorm.gain", of),
+                                pgcn_i_param_named(tape->params, "%snorm.shift", of),
+                                view->graph_rows, graphs);
+}
+
+/* Of nodes, gains of batch norm are there where they are asked for. */
+static bool has_gains(const pgcn_config *config) {
+    return pgcn_i_own_yes(config, &pgcn_i_norm_gain) || pgcn_i_norms_graphs(config);
+}
+
 static void declare_block(pgcn_i_params *params, const pgcn_config *config, int layer) {
     pgcn_i_param_spec mean = {.group = PGCN_I_GROUP_BUFFER, .shape = {config->channels}};
     pgcn_i_param_spec variance = mean;
@@ -87,8 +120,8 @@ static void declare_block(pgcn_i_params *params, const pgcn_config *config, int 
     if (config->kernel != PGCN_KERNEL_GLOBAL) declare_kernel(params, config, layer);
     declare_mix(params, config, layer);
     declare_self(params, config, layer);
-    if (config->batch_norm && pgcn_i_own_yes(config, &pgcn_i_norm_gain)) {
-        pgcn_i_norm_declare(params, PGCN_I_GROUP_MIX, config->channels, of);
+    if (config->batch_norm && has_gains(config)) {
+        declare_norm(params, config, PGCN_I_GROUP_MIX, config->channels, of);
     } else if (config->batch_norm) {
         pgcn_i_params_add(params, mean, "%snorm.mean", of);
         pgcn_i_params_add(params, variance, "%snorm.variance", of);
@@ -99,7 +132,7 @@ static void declare_graph_block(pgcn_i_params *params, const pgcn_config *config
     char of[32];
     snprintf(of, sizeof of, "layers.%d.", layer);
     if (config->kernel != PGCN_KERNEL_GLOBAL) declare_kernel(params, config, layer);
-    if (config->batch_norm) pgcn_i_norm_declare(params, PGCN_I_GROUP_MIX, config->channels, of);
+    if (config->batch_norm) declare_norm(params, config, PGCN_I_GROUP_MIX, config->channels, of);
     declare_mix(params, config, layer);
     declare_self(params, config, layer);
     if (has_mix(config))
@@ -118,7 +151,7 @@ static void declare(pgcn_i_params *params, const pgcn_config *config, pgcn_i_sha
                                               .shape = {config->path_length}},
                           INPUT_KERNEL);
     if (config->input_norm)
-        pgcn_i_norm_declare(params, PGCN_I_GROUP_ENDS, shape.features, "input.");
+        declare_norm(params, config, PGCN_I_GROUP_ENDS, shape.features, "input.");
     pgcn_i_linear_declare(params, PGCN_I_GROUP_ENDS, shape.features, config->channels, "embed.");
     if (config->kernel == PGCN_KERNEL_GLOBAL) declare_kernel(params, config, 0);
     for (int l = 0; l < config->layers; l++)
@@ -220,7 +253,7 @@ static pgcn_i_value *record_embedding(pgcn_i_tape *tape, const pgcn_config *conf
     pgcn_i_value *x = pgcn_i_op_features(tape, view->input, view->samples, config->drop_rows);
     x = pgcn_i_op_smooth(tape, x, view->transitions, config->path_length,
                          pgcn_i_param_named(params, INPUT_KERNEL));
-    if (config->input_norm) x = pgcn_i_norm_record(tape, x, "input.");
+    if (config->input_norm) x = record_norm(tape, config, view, x, "input.");
     return pgcn_i_op_linear(tape, pgcn_i_op_dropout(tape, x, dropout), w, b, true, 0);
 }
 
@@ -260,7 +293,7 @@ static pgcn_i_value *record_block(pgcn_i_tape *tape, const pgcn_config *config,
         x = pgcn_i_op_linear(tape, x, pgcn_i_param_named(params, "layers.%d.weight", layer), NULL,
                              relu_now, dropout);
     x = record_self(tape, layer, h, x);
-    if (config->batch_norm) x = pgcn_i_norm_record(tape, x, of);
+    if (config->batch_norm) x = record_norm(tape, config, view, x, of);
     if (has_mix(config) && relu_now) return x;
     return pgcn_i_op_dropout(tape, pgcn_i_op_relu(tape, x), dropout);
 }
@@ -287,7 +320,7 @@ static pgcn_i_value *record_graph_block(pgcn_i_tape *tape, const pgcn_config *co
     char of[32];
     snprintf(of, sizeof of, "layers.%d.", layer);
     pgcn_i_value *x = record_paths(tape, config, view, layer, h, h0);
-    if (config->batch_norm) x = pgcn_i_norm_record(tape, x, of);
+    if (config->batch_norm) x = record_norm(tape, config, view, x, of);
     bool relu_now = has_mix(config) && !pgcn_i_own_yes(config, &pgcn_i_self_mix);
     if (has_mix(config)) x = pgcn_i_linear_record(tape, x, of, relu_now, config->dropout_hidden);
     if (relu_now) return x;
@@ -333,7 +366,8 @@ static pgcn_i_cost cost(const pgcn_config *config) {
     return cost;
 }
 
-static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, &pgcn_i_norm_gain, NULL};
+static const pgcn_i_setting *const own[] = {&pgcn_i_self_mix, &pgcn_i_norm_gain, &pgcn_i_norm_over,
+                                            NULL};
 
 const pgcn_i_network pgcn_i_pathgcn = {
     .name = "pathgcn",

@@ -168,6 +168,7 @@ typedef struct pgcn_i_view {
     const float *degree; /* [nodes] that visits are scaled by; NULL: they are not */
     const int64_t
         *segment; /* [samples * graphs + 1] rows of each graph; NULL: nodes are classified */
+    const int64_t *graph_rows; /* the same, of any set of graphs; NULL: there is one graph */
 } pgcn_i_view;
 
 /* ---- tape (tape.c, plan.c, live.c) ------------------------------------------------------- */
@@ -622,6 +623,10 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
 /* every row by its own mean and deviation, then gain and shift */
 pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
                                    pgcn_i_param *shift);
+/* ops_graph_norm.c: batch norm of the rows of each graph by themselves, offset[g] .. offset[g + 1] - 1 of at most so many
+ * graphs in all samples; offset NULL: every sample is one */
+pgcn_i_value *pgcn_i_op_graph_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
+                                   pgcn_i_param *shift, const int64_t *offset, int64_t graphs);
 /* ops_pool.c: [graphs, cols], the sum over the rows of each graph: offset[g] .. offset[g + 1] - 1 */
 pgcn_i_value *pgcn_i_op_sum_pool(pgcn_i_tape *tape, pgcn_i_value *x, const int64_t *offset,
                                  int64_t graphs);

@@ -19,6 +19,7 @@ enum {
 bool pgcn_i_session_in_parts(const pgcn_i_session *s) {
     const pgcn_i_network *network = pgcn_i_network_of(&s->config);
     if (network->walks && s->config.kernel == PGCN_KERNEL_FULL) return false;
+    if (pgcn_i_norms_graphs(&s->config)) return false;
     return !s->spatial.reads_both;
 }
 

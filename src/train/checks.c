@@ -250,6 +250,10 @@ static pgcn_status check_clusters(const pgcn_trainer *trainer) {
                            "edge-keep is %g, which draws edges of the whole graph, and batch-by is "
                            "cluster; set edge-keep to 1",
                            pgcn_i_kept_edges(config));
+    if (pgcn_i_norms_graphs(config))
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "norm-over is graph and batch-by is cluster: training would normalise "
+                           "clusters, and predictions the whole graph; set norm-over to step");
     return PGCN_OK;
 }
 

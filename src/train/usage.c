@@ -88,10 +88,16 @@ static bool has_no_mix(const pgcn_i_usage *u) {
 static bool has_no_batch_norm(const pgcn_i_usage *u) {
     return !u->config->batch_norm;
 }
+static bool norms_graphs(const pgcn_i_usage *u) {
+    return pgcn_i_norms_graphs(u->config);
+}
+static bool has_no_norm(const pgcn_i_usage *u) {
+    return !u->config->batch_norm && !u->config->input_norm;
+}
 /* The gains of the batch norm are trained like the 1x1 weights. Where graphs are classified there always are some. */
 static bool trains_no_mix(const pgcn_i_usage *u) {
     bool gains = u->task == PGCN_TASK_GRAPH || u->task == PGCN_TASK_NONE ||
-                 pgcn_i_own_yes(u->config, &pgcn_i_norm_gain);
+                 pgcn_i_own_yes(u->config, &pgcn_i_norm_gain) || pgcn_i_norms_graphs(u->config);
     return has_no_mix(u) && !(u->config->batch_norm && gains);
 }
 static bool gathers_floats(const pgcn_i_usage *u) {
@@ -223,6 +229,8 @@ static const reason
     no_mix = {has_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
     untrained_mix = {trains_no_mix, "kernel is full, which has no 1x1 convolution beside it", "set kernel to depthwise"},
     no_batch_norm = {has_no_batch_norm, "batch-norm is no", "set batch-norm to yes"},
+    no_norm = {has_no_norm, "batch-norm is no", "set batch-norm to yes"},
+    own_gains = {norms_graphs, "norm-over is graph, which always has gains", ""},
     graph_gains = {classifies_graphs, "graphs are classified, and batch norm always has gains there", ""},
     float_gather = {gathers_floats, "kernel is full, which reads floats", "set kernel to depthwise"},
     no_residual = {has_no_residual, "residual is none", "set residual to initial or previous"},
@@ -277,6 +285,7 @@ static const struct rule {
     {"hops", &not_smooth, NULL},
     {"mix", &no_mix, NULL}, {"self-mix", &no_mix, "no"}, {"lr-mix", &untrained_mix, NULL}, {"wd-mix", &untrained_mix, "0"},
     {"norm-gain", &no_batch_norm, "no"}, {"norm-gain", &graph_gains, "yes"},
+    {"norm-gain", &own_gains, "yes"}, {"norm-over", &no_norm, "step"},
     {"bf16", &float_gather, "no"}, {"hidden-rows", &no_mix, "float32"}, {"bf16", &halved, "no"},
     {"alpha", &no_residual, "0"}, {"residual", &nothing_mixed, "none"}, {"alpha", &nothing_mixed, NULL},
     {"return-p", &first_order, "1"}, {"inout-q", &first_order, "1"},

@@ -104,7 +104,8 @@ pgcn_status pgcn_i_views_open(pgcn_i_views *views, const pgcn_i_views_opts *opts
                       .transitions = views->transitions,
                       .degree = batch && opts->spatial->visit_degree ? batch->degree
                                                                      : opts->spatial->visit_degree,
-                      .segment = opts->per_graph ? batch->segment : NULL};
+                      .segment = opts->per_graph ? batch->segment : NULL,
+                      .graph_rows = batch ? batch->segment : NULL};
     count_rows(views);
     return PGCN_OK;
 }

@@ -144,10 +144,22 @@ def path_convolution(h, t, kernel):
     return result
 
 
-def norm(x, w, of):
-    """Batch norm with gain and shift, by the running statistics."""
-    spread = np.sqrt(w[of + "norm.variance"] + NORM_EPSILON)
-    return (x - w[of + "norm.mean"]) / spread * w[of + "norm.gain"] + w[of + "norm.shift"]
+def norm(x, w, of, begin=None):
+    """Batch norm with gain and shift, by the running statistics; without these each graph by its own."""
+    if of + "norm.mean" in w:
+        mean, variance = w[of + "norm.mean"], w[of + "norm.variance"]
+    else:
+        begin = np.array([0, len(x)]) if begin is None else begin
+        rows = np.diff(begin)
+        mean = np.repeat([x[a:b].mean(axis=0) for a, b in zip(begin, begin[1:])], rows, axis=0)
+        variance = np.repeat([x[a:b].var(axis=0) for a, b in zip(begin, begin[1:])], rows, axis=0)
+    return (x - mean) / np.sqrt(variance + NORM_EPSILON) * w[of + "norm.gain"] + w[of + "norm.shift"]
+
+
+def graphs_of(directory):
+    """Where the rows of each graph of a set begin, and the end; None: there is one graph."""
+    path = os.path.join(directory, "graph_ptr.npy")
+    return np.load(path) if os.path.exists(path) else None
 
 
 def gin_layers(x, t, w, layers):
@@ -187,8 +199,9 @@ def probabilities(directory, model):
     alpha = float(config["alpha"])
     if "input.kernel" in w:
         x = path_convolution(x, t, w["input.kernel"])
+    begin = graphs_of(directory)
     if "input.norm.gain" in w:
-        x = norm(x, w, "input.")
+        x = norm(x, w, "input.", begin)
     layers, of_graphs = int(config["layers"]), metadata["task"] == "graph"
     if config["model"] == "gin":
         h = gin_layers(x, t, w, layers)
@@ -203,13 +216,13 @@ def probabilities(directory, model):
         if residual is not None:
             u = (1 - alpha) * u + alpha * residual
         if of_graphs and config["batch-norm"] == "yes":
-            u = norm(u, w, f"layers.{layer}.")
+            u = norm(u, w, f"layers.{layer}.", begin)
         if config["kernel"] != "full":
             u = u @ of_layer("weight") + (of_layer("bias") if of_graphs else 0)
         if config["self-mix"] == "yes":
             u = u + h[-1] @ of_layer("self.weight")
-        if config["batch-norm"] == "yes" and not of_graphs and config["norm-gain"] == "yes":
-            u = norm(u, w, f"layers.{layer}.")
+        if f"layers.{layer}.norm.gain" in w and not of_graphs:
+            u = norm(u, w, f"layers.{layer}.", begin)
         elif config["batch-norm"] == "yes" and not of_graphs:
             u = (u - of_layer("norm.mean")) / np.sqrt(of_layer("norm.variance") + NORM_EPSILON)
         h.append(np.maximum(u, 0))

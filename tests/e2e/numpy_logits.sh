@@ -44,6 +44,10 @@ agrees dense --kernel depthwise --kernel-noise 0.3 --path-length 2
 agrees dense --kernel full --layers 2 --path-length 3
 agrees sparse --kernel full --batch-norm --scaling walk
 agrees dense --batch-norm --mix random --residual initial
+agrees dense --batch-norm --norm-over graph --layers 3
+agrees sparse --input-hops 1 --input-norm yes --norm-over graph
+agrees graphs --batch-norm --norm-over graph
+agrees labels --batch-norm --norm-over graph
 agrees dense --batch-norm --kernel global --residual none --train-form exact
 agrees arcs:directed
 agrees arcs:directed --direction backward --scaling walk --self-loops no

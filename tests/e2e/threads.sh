@@ -26,6 +26,7 @@ same_bits sbm:nodes=1501 --epochs 4 --kernel full --channels 24
 same_bits sbm:nodes=1501 --epochs 4 --train-form exact --kernel layer
 same_bits sbm:nodes=1501 --epochs 4 --train-form exact --kernel full --channels 24
 same_bits sbm:nodes=1501 --epochs 4 --batch-norm --mix random --residual previous
+same_bits sbm:nodes=1501 --epochs 4 --batch-norm --norm-over graph
 same_bits sbm:nodes=1501 --epochs 4 --samples 1 --kernel global --scaling walk --self-loops no
 same_bits sbm:nodes=1501 --epochs 4 --walk node2vec --return-p 4 --inout-q 0.25 --paths-per-layer
 same_bits sbm:nodes=1501 --epochs 4 --samples 3 --drop-rows 0.3 --resample-every 2 --channels 17

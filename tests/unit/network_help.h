@@ -199,7 +199,8 @@ static inline pgcn_status network_record(network *net, bool with_grad) {
                                              .transitions = net->transitions,
                                              .samples = config->samples,
                                              .rows = {net->problem->n, net->problem->graphs},
-                                             .segment = net->segment});
+                                             .segment = net->segment,
+                                             .graph_rows = net->segment});
     return pgcn_i_tape_finish(&net->tape);
 }
 

@@ -178,13 +178,33 @@ static inline void embed_features(const second *two, int sample, double rate, do
     free(x);
 }
 
+/* h = BN(h) of names like "layers.%d.norm.gain"; without such weights gain and shift are 1 and 0. Over all rows, or over
+ * those of each graph of each sample. */
+static inline void second_norm(const second *two, const char *gain, const char *shift, int layer,
+                               int64_t rows, int64_t c, double *h) {
+    const problem *p = two->net->problem;
+    const int64_t whole[2] = {0, p->n}, *first = p->first ? p->first : whole;
+    const bool over_graphs = pgcn_i_norms_graphs(&two->net->config);
+    const int64_t graphs = p->first ? p->graphs : 1;
+    const int64_t parts = over_graphs ? graphs * two->net->config.samples : 1;
+    double *x = ref_zeros(rows * c), *mean = ref_zeros(c), *inv_std = ref_zeros(c);
+    memcpy(x, h, (size_t)(rows * c) * sizeof *x);
+    for (int64_t i = 0; i < parts; i++) {
+        int64_t begin = over_graphs ? i / graphs * p->n + first[i % graphs] : 0;
+        int64_t end = over_graphs ? i / graphs * p->n + first[i % graphs + 1] : rows;
+        if (end > begin)
+            ref_batch_norm(h + begin * c, mean, inv_std, x + begin * c, weight_of(two, gain, layer),
+                           weight_of(two, shift, layer), 1e-5, end - begin, c);
+    }
+    free(x), free(mean), free(inv_std);
+}
+
 /* H0 of all samples, from features that paths smooth. */
 static inline void embed_smoothed(const second *two, double rate, double *h0) {
     const network *net = two->net;
     const pgcn_config *config = &net->config;
     int64_t n = net->problem->n, f = NET_FEATURES, rows = config->samples * n;
-    double *x = ref_zeros(n * f), *z = ref_zeros(rows * f), *normed = ref_zeros(rows * f);
-    double mean[NET_FEATURES], inv_std[NET_FEATURES];
+    double *x = ref_zeros(n * f), *z = ref_zeros(rows * f);
     pgcn_i_rng_domain drop =
         pgcn_i_rng_domain_of(config->seed, PGCN_I_RNG_DROP_ROWS, net->tape.step, 0, 0);
     for (int s = 0; s < config->samples; s++) {
@@ -195,15 +215,11 @@ static inline void embed_smoothed(const second *two, double rate, double *h0) {
         second_pathconv(two, 0, s, PGCN_KERNEL_LAYER, weight_of(two, "input.kernel", 0), f, x,
                         z + s * n * f);
     }
-    if (config->input_norm) {
-        ref_batch_norm(normed, mean, inv_std, z, weight_of(two, "input.norm.gain", 0),
-                       weight_of(two, "input.norm.shift", 0), 1e-5, rows, f);
-        memcpy(z, normed, (size_t)(rows * f) * sizeof *z);
-    }
+    if (config->input_norm) second_norm(two, "input.norm.gain", "input.norm.shift", 0, rows, f, z);
     second_drop(two, -1, rate, z, rows * f);
     ref_linear(h0, z, weight_of(two, "embed.weight", 0), weight_of(two, "embed.bias", 0), true,
                rows, f, config->channels);
-    free(x), free(z), free(normed);
+    free(x), free(z);
 }
 
 static inline void embed(const second *two, double rate, double *h0) {
@@ -253,7 +269,6 @@ static inline void second_forward_nodes(const second *two, double *logits) {
     const pgcn_config *config = &net->config;
     int64_t n = net->problem->n, c = config->channels, rows = config->samples * n;
     double *h0 = ref_zeros(rows * c), *h = ref_zeros(rows * c), *u = ref_zeros(rows * c);
-    double *mean = ref_zeros(c), *inv_std = ref_zeros(c);
     embed(two, config->dropout, h0);
     memcpy(h, h0, (size_t)(rows * c) * sizeof *h);
     int last = config->layers - 1, hidden = config->dropout_hidden > 0 ? last : 0;
@@ -263,18 +278,15 @@ static inline void second_forward_nodes(const second *two, double *logits) {
             memcpy(h, u, (size_t)(rows * c) * sizeof *h);
         else
             second_mix(two, l, rows, u, h);
-        if (config->batch_norm) {
-            memcpy(u, h, (size_t)(rows * c) * sizeof *h);
-            ref_batch_norm(h, mean, inv_std, u, weight_of(two, "layers.%d.norm.gain", l),
-                           weight_of(two, "layers.%d.norm.shift", l), 1e-5, rows, c);
-        }
+        if (config->batch_norm)
+            second_norm(two, "layers.%d.norm.gain", "layers.%d.norm.shift", l, rows, c, h);
         for (int64_t e = 0; e < rows * c; e++) h[e] = h[e] > 0 ? h[e] : 0;
         second_drop(two, l < last ? l : hidden,
                     l < last ? config->dropout_hidden : second_last_dropout(two), h, rows * c);
     }
     ref_linear(logits, h, weight_of(two, "classifier.weight", 0),
                weight_of(two, "classifier.bias", 0), false, rows, c, NET_CLASSES);
-    free(h0), free(h), free(u), free(mean), free(inv_std);
+    free(h0), free(h), free(u);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------ */
@@ -317,16 +329,6 @@ static inline void second_readout(const second *two, int t, const double *h, dou
     ref_linear(logits, x, weight_of(two, "classifier.weight", 0),
                weight_of(two, "classifier.bias", 0), false, rows, c, NET_CLASSES);
     free(sum), free(x);
-}
-
-/* h = BN(h) with gain and shift, of a name like "layers.%d.norm.gain" */
-static inline void second_norm(const second *two, const char *gain, const char *shift, int layer,
-                               int64_t rows, int64_t c, double *h) {
-    double *x = ref_zeros(rows * c), *mean = ref_zeros(c), *inv_std = ref_zeros(c);
-    memcpy(x, h, (size_t)(rows * c) * sizeof *x);
-    ref_batch_norm(h, mean, inv_std, x, weight_of(two, gain, layer), weight_of(two, shift, layer),
-                   1e-5, rows, c);
-    free(x), free(mean), free(inv_std);
 }
 
 static inline void second_forward_graphs(const second *two, double *logits) {

@@ -20,6 +20,8 @@ static const struct {
     {PGCN_TASK_GRAPH, true, true, QUICK "channels=9 kernel=full"},
     {PGCN_TASK_GRAPH, true, true, QUICK "channels=130 kernel=global residual=previous"},
     {PGCN_TASK_MULTILABEL, false, true, QUICK "channels=31 batch-norm=yes"},
+    {PGCN_TASK_MULTILABEL, false, true, QUICK "channels=31 batch-norm=yes norm-over=graph"},
+    {PGCN_TASK_GRAPH, true, true, QUICK "channels=9 batch-norm=yes norm-over=graph readout=layers"},
     {PGCN_TASK_MULTILABEL, true, false, QUICK "channels=16 model=gin"},
     {PGCN_TASK_NODE, false, true, QUICK "channels=24 normalise=standardise"},
     {PGCN_TASK_NODE, true, true, QUICK "channels=12 input-hops=1 input-norm=yes"},

@@ -100,6 +100,7 @@ static void test_clusters_that_cannot_be_are_refused(void **state) {
         {QUICK "parts=35", "karate has 34 nodes"},
         {QUICK "parts=4 parts-per-step=5", "parts-per-step is 5 and parts is 4"},
         {QUICK "parts=4 model=gcn edge-keep=0.5", "edge-keep is 0.5"},
+        {QUICK "parts=4 batch-norm=yes norm-over=graph", "norm-over is graph"},
     };
     assert_settings_refused(cases, sizeof cases / sizeof *cases);
 }

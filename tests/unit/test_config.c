@@ -75,6 +75,7 @@ static const struct {
     {"bias", {"yes", "no"}, {"2", "", "none"}},
     {"layer-norm", {"yes", "no"}, {"2", "", "batch"}},
     {"self-mix", {"yes", "no"}, {"2", "", "both"}},
+    {"norm-over", {"step", "graph"}, {"yes", "", "batch"}},
     {"norm-gain", {"yes", "no"}, {"2", "", "shift"}},
     {"heads", {"1", "64"}, {"0", "65", "2.5"}},
     {"edge-loss", {"0", "4"}, {"-1", "x", ""}},

@@ -180,6 +180,7 @@ static void test_explain_settings_of_pathgcn_add_up(void **state) {
         "layers=3 kernel=depthwise residual=initial alpha=0.2 scaling=symmetric",
         "layers=2 kernel=full path-length=3 residual=initial batch-norm=yes",
         "layers=2 path-length=1 batch-norm=yes",
+        "layers=3 batch-norm=yes norm-over=graph residual=previous",
         "layers=2 input-hops=1.5 input-norm=yes walk=weighted",
         "layers=2 normalise=standardise self-loops=no",
         "layers=4 mix=random residual=previous alpha=0.1 path-length=3",

@@ -42,6 +42,8 @@ static void test_graph_network_recipes_of_all_kinds_match_equations(void **state
         "layers=2 channels=5 scaling=sum train-form=exact kernel=depthwise path-length=3",
         "layers=2 channels=5 recompute=yes batch-norm=yes readout=layers dropout-hidden=0.2",
         "layers=3 channels=5 self-mix=yes batch-norm=yes dropout-hidden=0.2",
+        "layers=3 channels=5 batch-norm=yes norm-over=graph dropout-hidden=0.2",
+        "layers=2 channels=5 batch-norm=yes norm-over=graph readout=layers",
         "layers=2 channels=5 self-mix=yes mix=random residual=none readout=layers",
     };
     problem p = problem_of_graphs(9);

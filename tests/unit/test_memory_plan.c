@@ -16,6 +16,7 @@ static const char *const networks[] = {
     "channels=9 layers=7 path-length=3 kernel=full batch-norm=yes residual=none",
     "channels=9 layers=8 path-length=3 kernel=full train-form=exact samples=3",
     "channels=16 layers=5 path-length=3 batch-norm=yes dropout-hidden=0.3",
+    "channels=16 layers=6 path-length=3 batch-norm=yes norm-over=graph dropout-hidden=0.3",
     "channels=33 layers=2 path-length=3 hidden-rows=bf16",
     "channels=70 layers=5 path-length=3 hidden-rows=bf16 batch-norm=yes",
 };

@@ -56,6 +56,11 @@ static void test_network_recipes_of_all_kinds_match_equations(void **state) {
         "layers=3 channels=5 batch-norm=yes norm-gain=yes",
         "layers=2 channels=5 batch-norm=yes norm-gain=yes self-mix=yes mix=random samples=3 dropout-hidden=0.4",
         "layers=3 channels=5 batch-norm=yes norm-gain=yes kernel=full train-form=exact residual=none",
+        /* the same over each graph, which is the whole sample */
+        "layers=3 channels=5 batch-norm=yes norm-over=graph",
+        "layers=2 channels=5 batch-norm=yes norm-over=graph residual=none samples=3 dropout-hidden=0.4",
+        "layers=2 channels=5 batch-norm=yes norm-over=graph train-form=exact recompute=yes mix=random",
+        "layers=1 channels=5 input-hops=2 input-norm=yes norm-over=graph samples=3 drop-rows=0.5",
         /* the node itself beside its walks */
         "layers=3 channels=5 self-mix=yes",
         "layers=2 channels=5 self-mix=yes residual=previous mix=random samples=3 dropout-hidden=0.4",

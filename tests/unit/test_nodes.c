@@ -304,6 +304,7 @@ static void test_nodes_networks_that_cannot_say_so(void **state) {
         {ALONE "batch-by=nodes batch=5 kernel=full", "kernel is full"},
         {ALONE "batch-by=nodes batch=5 model=supergat", "edge-loss"},
         {ALONE "batch-by=nodes batch=5 model=gcn edge-keep=0.5", "edge-keep"},
+        {ALONE "batch-by=nodes batch=5 batch-norm=yes norm-over=graph", "norm-over is graph"},
     };
     assert_settings_refused(cases, sizeof cases / sizeof *cases);
 }

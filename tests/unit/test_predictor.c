@@ -58,6 +58,7 @@ static void test_predictor_forms_have_the_bits_of_the_whole_graph(void **state) 
     (void)state;
     static const char *const texts[] = {
         QUICK "layers=3 path-length=2 batch-norm=yes",
+        QUICK "layers=3 path-length=2 batch-norm=yes norm-over=graph",
         QUICK "layers=1 path-length=6 kernel=global",
         QUICK "path-length=1",
         QUICK "kernel=full channels=6",

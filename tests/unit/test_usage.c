@@ -55,6 +55,8 @@ static const struct {
     {"", "kernel=full", "self-mix", "yes", "kernel is full"},
     {"", "", "norm-gain", "yes", "batch-norm is no"},
     {"graphs", "batch-norm=yes", "norm-gain", "no", "always has gains"},
+    {"", "batch-norm=yes norm-over=graph", "norm-gain", "no", "always has gains"},
+    {"", "", "norm-over", "graph", "batch-norm is no"},
     {"", "kernel=full", "lr-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "wd-mix", "0.5", "kernel is full"},
     {"", "kernel=full", "bf16", "yes", "kernel is full"},
