@@ -26,14 +26,42 @@ enum {
 static MPI_Comm ranks = MPI_COMM_NULL;
 static bool started_here;
 
-/* Requests of a queue, and whom each is with. */
-typedef struct pending {
-    MPI_Request *request;
-    int *peer;
-    int capacity, count;
-    int next; /* those before are done */
-} pending;
-static pending queues[PGCN_I_QUEUES];
+/* ---- leaving, whatever MPI does ------------------------------------------------------------------- */
+
+static volatile sig_atomic_t exit_code;
+static char stuck[PGCN_I_HOST_BYTES + 120]; /* said before leaving; "": all was said */
+
+static void leave_at_once(int signal) {
+    (void)signal;
+    ssize_t written = write(STDERR_FILENO, stuck, strlen(stuck));
+    _exit(written < 0 ? 1 : exit_code);
+}
+
+/* MPI_Abort asks a daemon, and where the network is gone it may wait for the answer without an end. Then this rank ends
+ * by itself, and its launcher ends the others that it still reaches. */
+static void end_all(int code) {
+    exit_code = code;
+    stuck[0] = '\0';
+    signal(SIGALRM, leave_at_once);
+    alarm(ABORT_SECONDS);
+    MPI_Abort(ranks, code);
+}
+
+/* MPI may also stay in a call that should only have a look: where it finds by itself that the network is gone, it ends
+ * the job, and waits for its daemon there. Nobody looks at the clock then, so an alarm does. Between watch and unwatch
+ * SIGALRM is ours. */
+static struct sigaction before_watch;
+
+static void watch(double seconds) {
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = leave_at_once}, &before_watch);
+    exit_code = 1;
+    alarm((unsigned)seconds + 1 + ABORT_SECONDS);
+}
+
+static void unwatch(void) {
+    alarm(0);
+    sigaction(SIGALRM, &before_watch, NULL);
+}
 
 static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *error, size_t bytes) {
     int provided = MPI_THREAD_SINGLE, initialized = 0;
@@ -57,6 +85,8 @@ static bool start(int *rank, int *size, char host[PGCN_I_HOST_BYTES], char *erro
     }
     MPI_Comm_rank(ranks, rank);
     MPI_Comm_size(ranks, size);
+    snprintf(stuck, sizeof stuck, "pathgcn: rank %d (%s) ends: MPI hangs within a call\n", *rank,
+             host);
     return true;
 }
 
@@ -66,21 +96,16 @@ static double now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static volatile sig_atomic_t exit_code;
+/* ---- messages -------------------------------------------------------------------------------------- */
 
-static void leave_at_once(int signal) {
-    (void)signal;
-    _exit(exit_code);
-}
-
-/* MPI_Abort asks a daemon, and where the network is gone it may wait for the answer without an end. Then this rank ends
- * by itself, and its launcher ends the others that it still reaches. */
-static void end_all(int code) {
-    exit_code = code;
-    signal(SIGALRM, leave_at_once);
-    alarm(ABORT_SECONDS);
-    MPI_Abort(ranks, code);
-}
+/* Requests of a queue, and whom each is with. */
+typedef struct pending {
+    MPI_Request *request;
+    int *peer;
+    int capacity, count;
+    int next; /* those before are done */
+} pending;
+static pending queues[PGCN_I_QUEUES];
 
 static void make_room(pending *of) {
     if (of->count < of->capacity) return;
@@ -138,16 +163,24 @@ static void wait_a_little(int64_t turns) {
         sched_yield();
 }
 
+/* Waits for the next request of a queue; whether it came. */
+static bool await_next(pending *of, double begin, double seconds) {
+    bool watched = false, in_time = true, done = false;
+    for (int64_t turns = 0; in_time && !(done = test_next(of)); turns++) {
+        wait_a_little(turns);
+        if (turns == SPINS && seconds > 0) watch(seconds), watched = true;
+        if (turns % 256 == 255 && seconds > 0) in_time = now() - begin <= seconds;
+    }
+    if (watched) unwatch();
+    return done;
+}
+
 /* Requests are waited for one after the other. */
 static int await(pgcn_i_queue queue, double seconds) {
     pending *of = &queues[queue];
     double begin = now();
     while (of->next < of->count) {
-        for (int64_t turns = 0; !test_next(of); turns++) {
-            wait_a_little(turns);
-            if (turns % 256 == 255 && seconds > 0 && now() - begin > seconds)
-                return of->peer[of->next];
-        }
+        if (!await_next(of, begin, seconds)) return of->peer[of->next];
         if (seconds > 0 && of->next % 16 == 0) begin = now(); /* somebody answered */
     }
     of->count = of->next = 0;

@@ -148,6 +148,31 @@ cc -shared -fPIC -o abort.so abort.c
 export LD_PRELOAD=$PWD/abort.so
 check_hanging hangs_twice
 
+# Rank 0 hangs, and MPI itself hangs within a call of rank 1 that should only have a look.
+echo '#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+int MPI_Test(void *request, int *done, void *status) {
+    static int (*real)(void *, int *, void *);
+    static long idle;
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, "MPI_Test");
+    int code = real(request, done, status);
+    idle = *done ? 0 : idle + 1;
+    while (idle > 2000 && rank && *rank == 49 && access("stuck", F_OK) == 0) pause();
+    return code;
+}' >test.c
+cc -D_GNU_SOURCE -shared -fPIC -o test.so test.c -ldl
+export LD_PRELOAD=$PWD/test.so
+begin_long 2 stuck_in_call
+touch stuck
+leader=$(rank_process 0) && kill -STOP "$leader"
+code=0
+wait_for 60 gone $job
+wait $job || code=$?
+[ $code != 0 ] || fail "a job whose MPI hangs ended well"
+grep -qE "rank 1 \(.*\) ends: MPI hangs within a call" "$err" || { show_last && fail "nobody said that MPI hangs"; }
+
 # Rank 0 hangs while it writes a checkpoint and the others wait for its next order.
 echo 'int fsync(int file); int pause(void); char *getenv(const char *name);
 int fsync(int file) {
