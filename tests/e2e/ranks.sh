@@ -31,6 +31,7 @@ check few "4" powerlaw:nodes=3000,edges=20000 --prepare order=parts,groups=64 --
 check nodes "3 8" powerlaw:nodes=20000,edges=60000 --batch-by nodes --batch 512 --steps 2 --layers 3 --channels 16 \
     --paths 3 --path-length 3 --residual initial --samples 2
 check graphs "4" "$PATHGCN_SOURCE/examples/shapes" --batch 8
+check graph-norm "3" "$PATHGCN_SOURCE/examples/shapes" --batch 8 --batch-norm yes --norm-over graph
 check sparse "3" sbm:nodes=700 --prepare features=adjacency --samples 2
 check links "3" powerlaw:nodes=6000,edges=30000,features=100 --model sage --layers 2 --channels 16 --batch-by nodes \
     --batch 100 --steps 2
