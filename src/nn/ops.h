@@ -50,6 +50,16 @@ static inline void pgcn_i_run_light(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_blo
     pgcn_i_parallel_light(tape->pool, op->out->rows * op->out->cols, blocks.count, task, &job);
 }
 
+/* The last graph that begins at or before a row; those without rows are passed over. offset [graphs + 1] */
+static inline int64_t pgcn_i_graph_of(const int64_t *offset, int64_t graphs, int64_t row) {
+    int64_t low = 0, high = graphs;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        *(offset[middle] <= row ? &low : &high) = middle;
+    }
+    return low;
+}
+
 /* The rows of one sample of a group; job->blocks are the groups. */
 static inline pgcn_i_range pgcn_i_group_rows(const pgcn_i_job *job, int64_t group, int sample) {
     int64_t stack = sample * job->blocks.rows;

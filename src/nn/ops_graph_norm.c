@@ -15,48 +15,34 @@ enum { PIECE_ROWS = 512 };
 static const float EPSILON = 1e-5f;
 
 typedef struct graph_norm_state {
-    const int64_t *offset; /* [graphs + 1] rows of each graph; NULL: every sample is a graph */
-    int64_t sample_rows, graphs, pieces; /* of the current rows */
-    int64_t *first, *graph;              /* [pieces] the first row of a piece, and its graph */
-    float *mean, *inv_std;               /* [graphs, cols] */
-    float *sums;                         /* [graphs, 2, cols] of g and g xhat */
-    float *partial;                      /* [pieces, 2, cols] */
+    const int64_t *offset;  /* [graphs + 1] rows of each graph: the view's, or `sample` */
+    int64_t *sample;        /* [samples + 1] where every sample is a graph; else NULL */
+    int64_t graphs, pieces; /* of the current rows */
+    int64_t *first, *graph; /* [pieces] the first row of a piece, and its graph */
+    float *mean, *inv_std;  /* [graphs, cols] */
+    float *sums;            /* [graphs, 2, cols] of g and g xhat */
+    float *partial;         /* [pieces, 2, cols] */
 } graph_norm_state;
 
 /* ---- graphs and pieces --------------------------------------------------------------------------- */
-
-static int64_t first_row(const graph_norm_state *state, int64_t graph) {
-    return state->offset ? state->offset[graph] : graph * state->sample_rows;
-}
-
-/* The last graph that begins at or before a row; those without rows are passed over. */
-static int64_t graph_of(const graph_norm_state *state, int64_t row) {
-    int64_t low = 0, high = state->graphs;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        *(first_row(state, middle) <= row ? &low : &high) = middle;
-    }
-    return low;
-}
 
 /* For the rows that the value has now: they change from batch to batch. */
 static void cut_pieces(const pgcn_i_tape *tape, const pgcn_i_op *op) {
     graph_norm_state *state = op->state;
     const int64_t rows = op->out->rows;
-    state->sample_rows = rows / tape->samples;
+    for (int s = 0; state->sample && s <= tape->samples; s++)
+        state->sample[s] = s * (rows / tape->samples);
     state->graphs = state->pieces = 0;
-    for (int64_t row = 0; row < rows; state->graphs++) {
-        const int64_t end = first_row(state, state->graphs + 1);
-        for (; row < end; row += PIECE_ROWS) {
+    for (; state->offset[state->graphs] < rows; state->graphs++)
+        for (int64_t row = state->offset[state->graphs]; row < state->offset[state->graphs + 1];
+             row += PIECE_ROWS) {
             state->first[state->pieces] = row;
             state->graph[state->pieces++] = state->graphs;
         }
-        row = end;
-    }
 }
 
 static pgcn_i_range piece_rows(const graph_norm_state *state, int64_t piece) {
-    const int64_t begin = state->first[piece], end = first_row(state, state->graph[piece] + 1);
+    const int64_t begin = state->first[piece], end = state->offset[state->graph[piece] + 1];
     return (pgcn_i_range){begin, end - begin < PIECE_ROWS ? end : begin + PIECE_ROWS};
 }
 
@@ -106,7 +92,7 @@ static void sum_task(void *context, int64_t piece, int worker) {
 }
 
 static float inverse_rows(const graph_norm_state *state, int64_t graph) {
-    const int64_t rows = first_row(state, graph + 1) - first_row(state, graph);
+    const int64_t rows = state->offset[graph + 1] - state->offset[graph];
     return rows > 0 ? 1.0f / (float)rows : 0;
 }
 
@@ -132,8 +118,9 @@ static void graph_norm_rows(pgcn_i_tape *tape, pgcn_i_op *op, pgcn_i_rows rows, 
     (void)worker;
     const graph_norm_state *state = op->state;
     for (int64_t i = 0, together; i < rows.count; i += together) {
-        const int64_t row = pgcn_i_row(rows, i), graph = graph_of(state, row);
-        const int64_t left = first_row(state, graph + 1) - row;
+        const int64_t row = pgcn_i_row(rows, i),
+                      graph = pgcn_i_graph_of(state->offset, state->graphs, row);
+        const int64_t left = state->offset[graph + 1] - row;
         const pgcn_i_norm norm = norm_of(tape, op, graph);
         together = rows.row ? 1 : left < rows.count - i ? left : rows.count - i;
         tape->kernels->norm_forward(op->out->data, op->in[0]->data, &norm, row, row + together);
@@ -212,9 +199,10 @@ static void give_rows(const pgcn_i_adjoint *g, pgcn_i_adjoint *to, pgcn_i_range 
 static void graph_norm_explain(pgcn_i_trace *trace, const pgcn_i_op *op, pgcn_i_adjoint *g) {
     const graph_norm_state *state = op->state;
     const int64_t c = op->out->cols;
-    const int64_t graph = g && g->count > 0 ? graph_of(state, g->row[0]) : 0;
+    const int64_t graph =
+        g && g->count > 0 ? pgcn_i_graph_of(state->offset, state->graphs, g->row[0]) : 0;
     const pgcn_i_norm norm = norm_of(trace->tape, op, graph);
-    const pgcn_i_range rows = {first_row(state, graph), first_row(state, graph + 1)};
+    const pgcn_i_range rows = {state->offset[graph], state->offset[graph + 1]};
     float *factor = state->sums; /* of training: not in use */
     for (int64_t ch = 0; ch < c; ch++) factor[ch] = norm.inv_std[ch] * norm.gamma[ch];
     pgcn_i_trace_constant(trace, op->param[1], g, norm.beta);
@@ -252,13 +240,14 @@ pgcn_i_value *pgcn_i_op_graph_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
         (pgcn_i_ports){.in = {x}, .param = {gain, shift}, .rows = x->rows, .cols = c});
     if (!op) return NULL;
     graph_norm_state *state = op->state;
-    state->offset = offset;
+    if (!offset) state->sample = PGCN_I_ARRAY(&tape->arena, int64_t, tape->samples + 1);
+    state->offset = offset ? offset : state->sample;
     state->first = PGCN_I_ARRAY(&tape->arena, int64_t, pieces);
     state->graph = PGCN_I_ARRAY(&tape->arena, int64_t, pieces);
     state->mean = pgcn_i_tape_floats(tape, graphs * c);
     state->inv_std = pgcn_i_tape_floats(tape, graphs * c);
     state->sums = pgcn_i_tape_floats(tape, graphs * 2 * c);
     state->partial = pgcn_i_tape_floats(tape, pieces * 2 * c);
-    if (!state->first || !state->graph) tape->status = PGCN_ERR_MEMORY;
+    if (!state->offset || !state->first || !state->graph) tape->status = PGCN_ERR_MEMORY;
     return op->out;
 }

@@ -15,15 +15,8 @@ static const int64_t *segments_of(const pgcn_i_op *op) {
     return ((const pool_state *)op->state)->segment;
 }
 
-/* The last graph that begins at or before a row; those without rows are passed over. */
 static int64_t graph_of(const pgcn_i_op *op, int64_t row) {
-    const int64_t *segment = segments_of(op);
-    int64_t low = 0, high = op->out->rows;
-    while (high - low > 1) {
-        int64_t middle = low + (high - low) / 2;
-        *(segment[middle] <= row ? &low : &high) = middle;
-    }
-    return low;
+    return pgcn_i_graph_of(segments_of(op), op->out->rows, row);
 }
 
 /* ---- whose rows, of one sample ------------------------------------------------------------------------- */
