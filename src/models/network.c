@@ -281,10 +281,9 @@ pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out) {
     const char *why = why_not_in_batches(config, network);
     if (why)
         return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT,
-            "model %s cannot be trained on batches of nodes: %s; batch-by cluster is for every "
-            "network",
-            network->name, why);
+            PGCN_ERR_ARGUMENT, "model %s cannot be trained on batches of nodes: %s%s",
+            network->name, why,
+            pgcn_i_norms_graphs(config) ? "" : "; batch-by cluster is for every network");
     *out = network->levels(config);
     return PGCN_OK;
 }

@@ -83,10 +83,13 @@ const pgcn_i_setting pgcn_i_norm_over = {
     .choices = "step | graph",
     .high = 1,
     .help = "what batch norm takes mean and variance of: all rows of a step, and in use those that "
-            "ran along in training; or each graph by itself, in use too"};
+            "ran along in training; or each graph by itself, in use too, with a gain and a shift, "
+            "so that a node depends on all nodes of its graph"};
 
 bool pgcn_i_norms_graphs(const pgcn_config *config) {
-    return (config->batch_norm || config->input_norm) && pgcn_i_own_yes(config, &pgcn_i_norm_over);
+    return (config->batch_norm || config->input_norm) &&
+           pgcn_i_network_has(pgcn_i_network_of(config), &pgcn_i_norm_over) &&
+           pgcn_i_own_yes(config, &pgcn_i_norm_over);
 }
 
 static void declare_norm(pgcn_i_params *params, const pgcn_config *config, pgcn_i_group group,
