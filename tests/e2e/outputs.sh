@@ -289,12 +289,14 @@ on_terminal() { # columns, train arguments...: what a terminal of that width is 
     tr '\r' '\n' <"$out" | sed 's/\x1b\[K//; /^seed/,$d' >screen # without the table
 }
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
-    on_terminal 120 sbm --epochs 60 --out terminal --overwrite
-    holds screen "[#" "epoch " "/60" "loss " "val " "epochs/s" "left"
-    on_terminal 50 sbm --epochs 60 --seeds 2 --out terminal --overwrite
-    holds screen "left" "epoch " "/60" "run 1/2" # the most important first: val does not fit
+    # so many epochs that a fast machine takes longer than a line of progress waits
+    long=(--epochs 1500 --patience 0 --out terminal --overwrite)
+    on_terminal 120 sbm "${long[@]}"
+    holds screen "[#" "epoch " "/1500" "loss " "val " "epochs/s" "left"
+    on_terminal 50 sbm "${long[@]}" --seeds 2
+    holds screen "left" "epoch " "/1500" "run 1/2" # the most important first: val does not fit
     awk 'length > 50 { exit 1 }' screen || fail "progress wider than the terminal"
-    on_terminal 120 sbm --epochs 60 --out terminal --overwrite --quiet
+    on_terminal 120 sbm "${long[@]}" --quiet
     ! grep -q "epochs/s" screen || fail "--quiet shows progress"
 else
     echo "no script(1) or no pseudo-terminals here: the progress on a terminal was left out"
