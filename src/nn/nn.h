@@ -623,8 +623,8 @@ pgcn_i_value *pgcn_i_op_batch_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_pa
 /* every row by its own mean and deviation, then gain and shift */
 pgcn_i_value *pgcn_i_op_layer_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
                                    pgcn_i_param *shift);
-/* ops_graph_norm.c: batch norm of the rows of each graph by themselves, offset[g] .. offset[g + 1] - 1 of at most so many
- * graphs in all samples; offset NULL: every sample is one */
+/* ops_graph_norm.c: batch norm of each graph by its own mean and variance. Its rows are offset[g] .. offset[g + 1] - 1;
+ * `graphs` is the largest number of them, all samples counted. offset NULL: every sample is a graph */
 pgcn_i_value *pgcn_i_op_graph_norm(pgcn_i_tape *tape, pgcn_i_value *x, pgcn_i_param *gain,
                                    pgcn_i_param *shift, const int64_t *offset, int64_t graphs);
 /* ops_pool.c: [graphs, cols], the sum over the rows of each graph: offset[g] .. offset[g + 1] - 1 */
