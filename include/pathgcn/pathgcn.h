@@ -824,6 +824,7 @@ typedef struct pgcn_config {
     double diagonal; /* T + diagonal diag(T) in place of T, everywhere; of networks without paths */
     pgcn_hidden_rows
         hidden_rows; /* how training keeps hidden rows; sums and weights are in float */
+    double clip;     /* greatest norm of the gradient of all weights together; 0: any */
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */

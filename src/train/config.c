@@ -108,6 +108,7 @@ static const field fields[] = {
     ENUM("hidden-rows", hidden_rows, "float32 | bf16", "of pathgcn with drawn paths: type of the hidden rows that a step keeps for its backward pass; bf16, with sums and weights in float: half the memory, and with wide rows beyond the cache faster; in one process"),
     REAL("diagonal", diagonal, 0, 100, "of networks without paths: T + diagonal diag(T) in place of T, in all forms; Cluster-GCN's diagonal enhancement"),
     INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
+    REAL("clip", clip, 0, 1e6, "greatest norm of a step's gradient, of all trained weights together and without decay; a longer one is scaled down to it; 0: any"),
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),

@@ -628,7 +628,10 @@ pgcn_status pgcn_i_trainer_lacks_memory(const pgcn_dataset *data, const pgcn_con
  * updates what patience looks at. Resuming replays the history through it. */
 bool pgcn_i_progress_add(pgcn_i_progress *progress, pgcn_select select, pgcn_epoch epoch);
 
-/* adam.c: one step over all parameters with a share of the rates, and the decays, of their groups;
+/* adam.c: scales the gradient down to the norm config->clip where it is longer; parameters that are not trained do not
+ * count; */
+void pgcn_i_clip_gradient(pgcn_i_params *params, const pgcn_config *config);
+/* one step over all parameters with a share of the rates, and the decays, of their groups;
  * t from 1. */
 void pgcn_i_adam_all(pgcn_i_params *params, pgcn_i_pool *pool, const pgcn_config *config,
                      double share, int64_t t);

@@ -72,6 +72,7 @@ static pgcn_status run_step(pgcn_trainer *trainer, pgcn_i_moment turn, double *o
     *out = loss;
     if (!isfinite(loss)) return PGCN_OK;
     pgcn_i_tape_backward(&runner->tape);
+    pgcn_i_clip_gradient(&trainer->params, config);
     pgcn_i_adam_all(&trainer->params, trainer->pool, config, rate_share(config, epoch), step + 1);
     return PGCN_OK;
 }

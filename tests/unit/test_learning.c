@@ -131,12 +131,71 @@ static void test_adam_all_groups_match_reference(void **state) {
     pgcn_dataset_free(data);
 }
 
+/* ---- clipping ------------------------------------------------------------------------------------------ */
+
+static double norm_of(const pgcn_i_params *params, bool kernels) {
+    double sum = 0;
+    for (int i = 0; i < params->count; i++) {
+        const pgcn_i_param *param = &params->param[i];
+        bool counts =
+            param->group != PGCN_I_GROUP_BUFFER && (kernels || param->group != PGCN_I_GROUP_KERNEL);
+        for (int64_t e = param->first; counts && e < param->first + param->count; e++)
+            sum += (double)params->grad[e] * (double)params->grad[e];
+    }
+    return sqrt(sum);
+}
+
+/* The direction stays. What has a rate of 0, and what is never trained, has no part in the norm. */
+static void check_clipped(const pgcn_dataset *data, const char *text, bool kernels) {
+    pgcn_trainer *trainer = trainer_of(data, text);
+    pgcn_i_params *params = &trainer->params;
+    float *g = ref_random_floats(1, params->total);
+    memcpy(params->grad, g, (size_t)params->total * sizeof *g);
+    const double norm = norm_of(params, kernels);
+    trainer->config.clip = 1.001 * norm;
+    pgcn_i_clip_gradient(params, &trainer->config);
+    assert_memory_equal(params->grad, g, (size_t)params->total * sizeof *g);
+    trainer->config.clip = 0.25 * norm;
+    pgcn_i_clip_gradient(params, &trainer->config);
+    assert_close(norm_of(params, kernels), 0.25 * norm, 1e-6 * norm);
+    for (int64_t e = params->param[0].first; e < params->param[0].count; e++)
+        assert_close(params->grad[e], 0.25 * (double)g[e], 1e-6);
+    free(g);
+    pgcn_trainer_free(trainer);
+}
+
+static void test_clip_scales_long_gradients_down_to_its_norm(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset("karate");
+    check_clipped(data, QUICK "batch-norm=yes", true);
+    check_clipped(data, QUICK "batch-norm=yes lr-kernel=0", false);
+    pgcn_dataset_free(data);
+}
+
+/* Adam forgets a scale that stays the same, but for decay and epsilon; clipped steps weigh alike. */
+static void test_clip_is_part_of_every_step(void **state) {
+    (void)state;
+    pgcn_dataset *data = dataset(SBM);
+    pgcn_trainer *plain = trainer_of(data, QUICK), *loose = trainer_of(data, QUICK "clip=1e6");
+    pgcn_trainer *tight = trainer_of(data, QUICK "clip=1e-3");
+    size_t bytes = (size_t)plain->params.total * sizeof *plain->params.value;
+    run_epochs(plain, 20), run_epochs(loose, 20), run_epochs(tight, 20);
+    assert_memory_equal(loose->params.value, plain->params.value, bytes);
+    assert_memory_not_equal(tight->params.value, plain->params.value, bytes);
+    assert_true(norm_of(&tight->params, true) <= 1.001e-3);
+    assert_true(norm_of(&plain->params, true) > 1e-2);
+    pgcn_trainer_free(plain), pgcn_trainer_free(loose), pgcn_trainer_free(tight);
+    pgcn_dataset_free(data);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_learning_learnt_kernel_beats_frozen_kernel_and_mlp),
         cmocka_unit_test(test_learning_weight_decay_pulls_to_the_start),
         cmocka_unit_test(test_learning_weight_decay_of_ends_pulls_to_zero),
         cmocka_unit_test(test_adam_all_groups_match_reference),
+        cmocka_unit_test(test_clip_scales_long_gradients_down_to_its_norm),
+        cmocka_unit_test(test_clip_is_part_of_every_step),
     };
     return cmocka_run_group_tests_name("learning", tests, NULL, NULL);
 }
