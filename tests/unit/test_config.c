@@ -300,7 +300,7 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
     /* values from RECIPES: the whole line is applied, to its last setting */
     assert_true(pgcn_config_for("citeseer").temperature == 0.3);
     assert_true(pgcn_config_for("citeseer").path_length == 5);
-    assert_true(pgcn_config_for("pubmed").drop_rows == 0.5);
+    assert_true(pgcn_config_for("pubmed").clip == 0.1);
     assert_true(pgcn_config_for("cornell").kernel_noise == 0.1);
     assert_true(pgcn_config_for("texas").kernel_noise == 0);
     assert_int_equal(pgcn_config_for("texas").kernel_start, PGCN_START_IDENTITY);
