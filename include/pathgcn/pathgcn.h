@@ -783,6 +783,8 @@ typedef struct pgcn_config {
     double dropout_hidden; /* rate after every path layer but the last */
     int model;             /* the network, by its number: pgcn_network_name() */
     pgcn_readout readout;  /* where graphs are classified */
+    double
+        frequency; /* power of the share of training nodes that have a feature; 0: all are alike */
     /* training */
     pgcn_form train_form;
     int samples;                       /* S: independent samples of paths and dropout per step */

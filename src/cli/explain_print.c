@@ -187,11 +187,15 @@ static void print_nodes(const cli_explained *x) {
 
 /* What a network makes of features before it reads them. */
 static const char *how_values_are(const cli_explained *x) {
-    switch (pgcn_model_config(x->model)->normalise) {
+    const pgcn_config *config = pgcn_model_config(x->model);
+    bool weighed = config->frequency != 0;
+    switch (config->normalise) {
     case PGCN_NORMALISE_STANDARDISE:
         return "standardised, minus the mean and over the deviation of the training nodes";
-    case PGCN_NORMALISE_ROWS: return "each row over the sum of its magnitudes";
-    default: return "as they stand in the data";
+    case PGCN_NORMALISE_ROWS:
+        return weighed ? "times a factor by frequency, then each row over the sum of its magnitudes"
+                       : "each row over the sum of its magnitudes";
+    default: return weighed ? "times a factor by frequency" : "as they stand in the data";
     }
 }
 

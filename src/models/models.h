@@ -132,10 +132,11 @@ int pgcn_i_no_level(const pgcn_config *config);
 
 /* ---- what networks share ---------------------------------------------------------------------- */
 
-/* Mean and deviation of each feature, for PGCN_NORMALISE_STANDARDISE; part of the model, so that unseen
- * nodes are treated like those of the training. NULL: features are not standardised. */
+/* What the training nodes say about each feature; part of the model, so that unseen nodes are treated like
+ * those of the training. Mean and deviation are for PGCN_NORMALISE_STANDARDISE; NULL: it is another one. The
+ * factor is for `frequency`; NULL: it is 0. */
 typedef struct pgcn_i_standard {
-    float *mean, *deviation; /* [columns] */
+    float *mean, *deviation, *factor; /* [columns] */
 } pgcn_i_standard;
 pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params);
 /* Declares, after all others, where a model keeps the means of features that it does not standardise; and

@@ -121,7 +121,8 @@ static void declare_all(pgcn_i_params *params, const pgcn_config *config, pgcn_i
     if (config->normalise == PGCN_NORMALISE_STANDARDISE) {
         add_buffer(params, shape.features, "input.mean");
         add_buffer(params, shape.features, "input.deviation");
-    }
+    } else if (config->frequency != 0)
+        add_buffer(params, shape.features, "input.factor");
     pgcn_i_network_of(config)->declare(params, config, shape);
 }
 
@@ -138,8 +139,10 @@ pgcn_status pgcn_i_network_declare(pgcn_i_params *params, const pgcn_config *con
 pgcn_i_standard pgcn_i_network_standard(const pgcn_i_params *params) {
     const pgcn_i_param *mean = pgcn_i_param_named(params, "input.mean");
     const pgcn_i_param *deviation = pgcn_i_param_named(params, "input.deviation");
-    if (!mean || !deviation) return (pgcn_i_standard){NULL, NULL};
-    return (pgcn_i_standard){pgcn_i_value_of(params, mean), pgcn_i_value_of(params, deviation)};
+    const pgcn_i_param *factor = pgcn_i_param_named(params, "input.factor");
+    return (pgcn_i_standard){mean ? pgcn_i_value_of(params, mean) : NULL,
+                             deviation ? pgcn_i_value_of(params, deviation) : NULL,
+                             factor ? pgcn_i_value_of(params, factor) : NULL};
 }
 
 void pgcn_i_network_declare_fill(pgcn_i_params *params, int64_t features) {

@@ -509,8 +509,8 @@ static pgcn_status open_lent(const pgcn_trainer *trainer) {
     return input->lent ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
-/* Mean and deviation of the features, over the training nodes; and the features as the network reads
- * them, with the mean where a node has none. */
+/* Mean and deviation of the features, or factors by their frequency, over the training nodes; and the features as
+ * the network reads them, with the mean where a node has none. */
 static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     const pgcn_i_features *x = &trainer->data->x;
     const pgcn_i_standard standard = pgcn_i_network_standard(&trainer->params);
@@ -523,6 +523,8 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     PGCN_TRY(training_rows(trainer, &mask));
     pgcn_status status = standard.mean ? pgcn_i_standard_of(x, mask, standard)
                                        : pgcn_i_means_of(x, mask, trainer->fill);
+    if (status == PGCN_OK && standard.factor)
+        status = pgcn_i_factors_of(x, mask, trainer->config.frequency, standard.factor);
     pgcn_i_free(mask);
     if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
     int powers = pgcn_i_network_powers(&trainer->config);

@@ -147,6 +147,11 @@ static bool has_nothing_to_mix(const pgcn_i_usage *u) {
 static bool is_first_and_last(const pgcn_i_usage *u) {
     return has_one_layer(u) && pgcn_i_network_of(u->config)->hidden_from > 2 && classifies_nodes(u);
 }
+/* A column times a factor is standardised to what the column alone is. */
+static bool standardises(const pgcn_i_usage *u) {
+    return u->config->normalise == PGCN_NORMALISE_STANDARDISE ||
+           (u->config->normalise == PGCN_NORMALISE_AUTO && u->data && !u->data->x.offset);
+}
 static bool has_no_direction(const pgcn_i_usage *u) {
     return u->data && !u->data->graph->directed;
 }
@@ -247,6 +252,7 @@ static const reason
     no_edge_loss = {has_no_edge_loss, "edge-loss is 0", "set edge-loss"},
     nodes = {classifies_nodes, "nodes are classified, not graphs", ""},
     graphs = {classifies_graphs, "graphs are classified, by a readout after the last layer", ""},
+    standardised = {standardises, "features are standardised, which undoes it", "set normalise to rows"},
     undirected = {has_no_direction, "the graph is undirected", "load it as NAME:directed"},
     unweighted = {has_no_weights, "the edges have no weights", "set walk to uniform"},
     whole_graph = {is_whole_graph, "a step has all of the one graph", "set batch"},
@@ -292,7 +298,7 @@ static const struct rule {
     {"return-p", &one_step, "1"}, {"inout-q", &one_step, "1"},
     {"walk", &unweighted, NULL}, {"direction", &undirected, "forward"},
     {"dropout", &last_dropout, "0"}, {"dropout-hidden", &nothing_hidden, "0"}, {"dropout-last", &only_layer, "-1"},
-    {"paths-per-layer", &one_layer, "no"},
+    {"paths-per-layer", &one_layer, "no"}, {"frequency", &standardised, "0"},
     {"readout", &nodes, NULL}, {"heads-last", &graphs, NULL}, {"heads", &last_heads, NULL}, {"channels", &last_columns, NULL},
     {"edge-sample", &no_edge_loss, NULL}, {"negatives", &no_edge_loss, NULL},
     {"steps", &whole_graph, "0"}, {"batch-by", &many_graphs, "auto"}, {"batch-by", &all_nodes, "auto"},

@@ -31,29 +31,46 @@ static void standardise_row(float *restrict value, int64_t columns, pgcn_i_stand
     for (; j < columns; j++) value[j] = (value[j] - mean[j]) / deviation[j];
 }
 
-/* Adds up the columns over the masked rows, or the squares of their distance to `mean`. An entry that
- * is not stored is zero and counts like any other. Doubles, in the order of the rows. */
-static void sum_columns(const pgcn_i_features *x, const uint8_t *mask, const double *mean,
-                        double *sum) {
+/* Entries times the factors of their columns; `column` is NULL where all columns are there. */
+static void weigh_entries(float *value, const int32_t *column, int64_t count, const float *factor) {
+    for (int64_t e = 0; e < count; e++) value[e] *= factor[column ? column[e] : e];
+}
+
+/* What is added up of a column. */
+typedef enum column_sum {
+    OF_VALUES,
+    OF_SQUARES, /* of the distances to a mean */
+    OF_ENTRIES  /* 1 for what is not zero */
+} column_sum;
+
+/* Adds up the columns over the masked rows. An entry that is not stored is zero and counts like any other.
+ * Doubles, in the order of the rows. */
+static void sum_columns(const pgcn_i_features *x, const uint8_t *mask, column_sum what,
+                        const double *mean, double *sum) {
     int64_t f = x->columns;
+    bool squares = what == OF_SQUARES;
     for (int64_t r = 0; r < x->n; r++) {
         if (!mask[r]) continue;
-        for (int64_t j = 0; mean && x->offset && j < f; j++) sum[j] += mean[j] * mean[j];
+        for (int64_t j = 0; squares && x->offset && j < f; j++) sum[j] += mean[j] * mean[j];
         int64_t begin = x->offset ? x->offset[r] : r * f,
                 end = x->offset ? x->offset[r + 1] : begin + f;
         for (int64_t e = begin; e < end; e++) {
             int64_t j = x->offset ? x->column[e] : e - begin;
             double value = (double)(x->offset ? x->value[e] : x->dense[e]);
-            double distance = mean ? value - mean[j] : 0;
-            double as_zero = mean && x->offset ? mean[j] * mean[j] : 0;
-            sum[j] += mean ? distance * distance - as_zero : value;
+            double distance = squares ? value - mean[j] : 0;
+            double as_zero = squares && x->offset ? mean[j] * mean[j] : 0;
+            if (squares)
+                sum[j] += distance * distance - as_zero;
+            else
+                sum[j] += what == OF_VALUES ? value : value != 0;
         }
     }
 }
 
 /* The same of features that stay in their file: only masked rows are read, some at a time, in their order. */
 static pgcn_status sum_columns_of_file(const pgcn_i_features *x, pgcn_i_row_file *file,
-                                       const uint8_t *mask, const double *mean, double *sum) {
+                                       const uint8_t *mask, column_sum what, const double *mean,
+                                       double *sum) {
     enum { MOST = 4096 };
     pgcn_node row[MOST];
     uint8_t all[MOST];
@@ -69,21 +86,21 @@ static pgcn_status sum_columns_of_file(const pgcn_i_features *x, pgcn_i_row_file
         int64_t bad = status == PGCN_OK ? pgcn_i_first_bad(some, read.n * x->columns) : -1;
         if (bad >= 0)
             status = pgcn_i_fail_row(file, row[bad / x->columns], bad % x->columns, some[bad]);
-        if (status == PGCN_OK) sum_columns(&read, all, mean, sum);
+        if (status == PGCN_OK) sum_columns(&read, all, what, mean, sum);
     }
     pgcn_i_free(some);
     return status;
 }
 
-static pgcn_status sum_all(const pgcn_i_features *x, const uint8_t *mask, const double *mean,
-                           double *sum) {
+static pgcn_status sum_all(const pgcn_i_features *x, const uint8_t *mask, column_sum what,
+                           const double *mean, double *sum) {
     pgcn_i_row_file *file;
     if (!x->file) {
-        sum_columns(x, mask, mean, sum);
+        sum_columns(x, mask, what, mean, sum);
         return PGCN_OK;
     }
     PGCN_TRY(pgcn_i_row_file_again(x->file, &file));
-    pgcn_status status = sum_columns_of_file(x, file, mask, mean, sum);
+    pgcn_status status = sum_columns_of_file(x, file, mask, what, mean, sum);
     pgcn_i_row_file_close(file);
     return status;
 }
@@ -93,7 +110,7 @@ static pgcn_status mean_columns(const pgcn_i_features *x, const uint8_t *mask, d
                                 int64_t *nodes) {
     *nodes = 0;
     for (int64_t r = 0; r < x->n; r++) *nodes += mask[r];
-    PGCN_TRY(sum_all(x, mask, NULL, mean));
+    PGCN_TRY(sum_all(x, mask, OF_VALUES, NULL, mean));
     for (int64_t j = 0; j < x->columns; j++) mean[j] /= (double)*nodes;
     return PGCN_OK;
 }
@@ -114,7 +131,7 @@ pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pg
     double *squares = pgcn_i_alloc(x->columns, sizeof *squares);
     pgcn_status status = mean && squares ? PGCN_OK : PGCN_ERR_MEMORY;
     if (status == PGCN_OK) status = mean_columns(x, mask, mean, &nodes);
-    if (status == PGCN_OK) status = sum_all(x, mask, mean, squares);
+    if (status == PGCN_OK) status = sum_all(x, mask, OF_SQUARES, mean, squares);
     for (int64_t j = 0; status == PGCN_OK && j < x->columns; j++) {
         float deviation = (float)sqrt(fmax(squares[j], 0) / (double)nodes);
         out.mean[j] = (float)mean[j];
@@ -122,6 +139,18 @@ pgcn_status pgcn_i_standard_of(const pgcn_i_features *x, const uint8_t *mask, pg
     }
     pgcn_i_free(mean);
     pgcn_i_free(squares);
+    return status;
+}
+
+pgcn_status pgcn_i_factors_of(const pgcn_i_features *x, const uint8_t *mask, double power,
+                              float *factor) {
+    double *nodes = pgcn_i_alloc(x->columns, sizeof *nodes), most = 0;
+    if (!nodes) return PGCN_ERR_MEMORY;
+    pgcn_status status = sum_all(x, mask, OF_ENTRIES, NULL, nodes);
+    for (int64_t j = 0; j < x->columns; j++) most = fmax(most, nodes[j]);
+    for (int64_t j = 0; j < x->columns; j++)
+        factor[j] = nodes[j] > 0 ? (float)pow(nodes[j] / most, power) : 0;
+    pgcn_i_free(nodes);
     return status;
 }
 
@@ -254,7 +283,7 @@ static pgcn_status index_columns(pgcn_i_input *input) {
 }
 
 static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_normalise normalise,
-                        bool with_columns) {
+                        const float *factor, bool with_columns) {
     bool sparse = x->offset != NULL;
     /* The trainer has decided what AUTO means; models of version 0.1 left it to be decided here. */
     bool rows = normalise == PGCN_NORMALISE_ROWS || (normalise == PGCN_NORMALISE_AUTO && sparse);
@@ -269,6 +298,9 @@ static pgcn_status fill(pgcn_i_input *input, const pgcn_i_features *x, pgcn_norm
     for (int64_t r = 0; r <= x->n; r++) offset[r] = sparse ? x->offset[r] : r * x->columns;
     int64_t first = offset[filled.begin], entries = offset[filled.end] - first;
     if (sparse) memcpy(value + first, x->value + first, (size_t)entries * sizeof *value);
+    for (int64_t r = filled.begin; factor && r < filled.end; r++)
+        weigh_entries(value + offset[r], sparse ? x->column + offset[r] : NULL,
+                      offset[r + 1] - offset[r], factor);
     if (rows) normalise_rows(value, offset, filled);
 
     input->n = x->n;
@@ -322,6 +354,7 @@ void pgcn_i_row_as_read(const pgcn_i_row_rule *rule, pgcn_node node, float *row)
     if (x->absent && x->absent[node])
         for (int64_t j = 0; j < x->columns; j++)
             if (!x->made || !x->made[j]) row[j] = rule->mean[j];
+    if (rule->standard.factor) weigh_entries(row, NULL, x->columns, rule->standard.factor);
     if (rule->normalise == PGCN_NORMALISE_STANDARDISE)
         standardise_row(row, x->columns, rule->standard);
     else if (rule->normalise == PGCN_NORMALISE_ROWS)
@@ -386,7 +419,7 @@ pgcn_status pgcn_i_input_of_rows(const pgcn_i_features *features, pgcn_normalise
     input->arena.read_at_random = rows.end - rows.begin == features->n;
     pgcn_status status = normalise == PGCN_NORMALISE_STANDARDISE
                              ? fill_standardised(input, features, standard)
-                             : fill(input, features, normalise, with_columns);
+                             : fill(input, features, normalise, standard.factor, with_columns);
     if (status != PGCN_OK) {
         pgcn_i_input_free(input);
         return status;

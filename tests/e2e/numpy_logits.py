@@ -90,7 +90,7 @@ def node_count(directory):
     return len(np.load(os.path.join(directory, "y.npy")))
 
 
-def read_features(directory, normalise):
+def read_features(directory, normalise, power):
     def load(name):
         return np.load(os.path.join(directory, name))
 
@@ -106,6 +106,9 @@ def read_features(directory, normalise):
             x[node, indices[row]] = data[row]
     else:
         x = load("x.npy").astype(np.float64)
+    if power:
+        nodes = (x[load("train_mask.npy").astype(bool)] != 0).sum(axis=0)
+        x *= np.where(nodes > 0, (np.maximum(nodes, 1) / nodes.max()) ** power, 0)
     if normalise == "rows" or (normalise == "auto" and sparse):
         total = np.abs(x).sum(axis=1, keepdims=True)
         x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)
@@ -189,7 +192,7 @@ def probabilities(directory, model):
     metadata, w = read_safetensors(model)
     config = json.loads(metadata["config"])
     assert metadata["format"] == "pathgcn-model" and metadata["format_version"] == "1"
-    x = read_features(directory, config["normalise"])
+    x = read_features(directory, config["normalise"], float(config.get("frequency", 0)))
     if config["normalise"] == "standardise":
         train = np.load(os.path.join(directory, "train_mask.npy")).astype(bool)
         assert np.allclose(w["input.mean"], x[train].mean(axis=0), atol=1e-6)

@@ -28,6 +28,8 @@ agrees dense
 agrees sparse
 agrees dense --normalise rows
 agrees sparse --normalise none --scaling walk
+agrees sparse --frequency 0.5
+agrees sparse --frequency -0.5 --normalise none
 agrees dense --normalise standardise
 agrees sparse --normalise standardise --kernel layer
 agrees dense --scaling walk --self-loops no --residual none

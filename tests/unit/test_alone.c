@@ -24,6 +24,7 @@ static const struct {
     {PGCN_TASK_GRAPH, true, true, QUICK "channels=9 batch-norm=yes norm-over=graph readout=layers"},
     {PGCN_TASK_MULTILABEL, true, false, QUICK "channels=16 model=gin"},
     {PGCN_TASK_NODE, false, true, QUICK "channels=24 normalise=standardise"},
+    {PGCN_TASK_NODE, true, true, QUICK "channels=12 normalise=rows frequency=0.5"},
     {PGCN_TASK_NODE, true, true, QUICK "channels=12 input-hops=1 input-norm=yes"},
     {PGCN_TASK_GRAPH, false, false, QUICK "channels=12 heads=3 model=gat samples=1 consistency=0"},
     {PGCN_TASK_NODE, true, false,

@@ -34,6 +34,7 @@ static const struct {
     {"input-norm", {"no", "yes"}, {"batch", "", "2"}},
     {"dropout-hidden", {"0.5", "0.999"}, {"1", "-0.1", "x"}},
     {"model", {"gin", "pathgcn"}, {"gim", "", "GIN"}},
+    {"frequency", {"0.4", "-4"}, {"5", "-4.5", "idf"}},
     {"readout", {"layers", "relu"}, {"mean", "", "layer"}},
     {"batch", {"0", "128"}, {"-1", "2e9", "all"}},
     {"steps", {"0", "50"}, {"-1", "1000001", "x"}},

@@ -104,6 +104,7 @@ static void test_on_disk_same_bits_for_every_store_and_cache(void **state) {
 static void test_on_disk_same_bits_for_other_networks(void **state) {
     (void)state;
     static const char *const more[] = {" normalise=rows",
+                                       " normalise=rows frequency=0.5",
                                        " samples=3 consistency=0.5 unlabelled=20 batch=40",
                                        " input-hops=2 drop-rows=0.2",
                                        " model=gcn train-form=exact neighbours=4,3 dropout=0.5",
@@ -250,7 +251,7 @@ static void test_on_disk_predictions_of_other_networks_have_the_same_bits(void *
     static const char few[] = "layers=2 channels=8 epochs=1 patience=0 samples=1 consistency=0";
     static const char *const more[] = {" model=gcn train-form=exact", " model=sgc",
                                        " model=pde-gcn-d", " kernel=full paths=3",
-                                       " normalise=rows paths=3 input-hops=2"};
+                                       " normalise=rows frequency=-0.5 paths=3 input-hops=2"};
     const char *path = make_container("a.pgcn", "float16", false);
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         char text[400];

@@ -11,7 +11,7 @@
 #define GRADIENT_LEAST 1e-3
 
 enum { K = 4, P = 3, COLUMNS = 19 };
-static const pgcn_i_standard no_standard = {NULL, NULL};
+static const pgcn_i_standard no_standard = {0};
 
 static const double ALPHA = 0.3, LAMBDA = 0.7;
 
@@ -818,7 +818,7 @@ static void test_input_standardised_over_the_masked_rows_dense_and_sparse_alike(
     const pgcn_i_features *forms[2] = {&x, &sparse};
     for (int form = 0; form < 2; form++) {
         float mean[3], deviation[3];
-        pgcn_i_standard standard = {mean, deviation};
+        pgcn_i_standard standard = {mean, deviation, NULL};
         pgcn_i_input *input;
         must(pgcn_i_standard_of(forms[form], mask, standard));
         assert_true(mean[0] == 2 && mean[1] == -1.5f && mean[2] == 0);
@@ -836,10 +836,43 @@ static void test_input_column_that_is_constant_but_for_rounding_is_not_scaled_up
     const uint8_t mask[2] = {1, 1};
     pgcn_i_features x = {.n = 2, .columns = 2, .dense = dense};
     float mean[2], deviation[2];
-    must(pgcn_i_standard_of(&x, mask, (pgcn_i_standard){mean, deviation}));
+    must(pgcn_i_standard_of(&x, mask, (pgcn_i_standard){mean, deviation, NULL}));
     assert_true(deviation[0] == 1 && deviation[1] == 1);
     assert_close((double)mean[0], 1000, 1e-3);
     assert_true(mean[1] == 1001);
+}
+
+/* Of the masked rows 0, 1 and 3 all have column 0, two column 1, and none column 2, which row 2 alone has: factors 1,
+ * (2/3)^2 and 0, before rows are normalised. A stored zero is no entry. */
+static void test_input_columns_weighed_by_how_many_masked_rows_have_them(void **state) {
+    (void)state;
+    const float dense[12] = {1, -9, 0, 4, 0, 0, 2, 0, 5, 3, 9, 0};
+    const int64_t offset[] = {0, 2, 4, 6, 8};
+    const int32_t column[] = {0, 1, 0, 1, 0, 2, 0, 1};
+    const float value[] = {1, -9, 4, 0, 2, 5, 3, 9}, stored[] = {1, -4, 4, 0, 2, 0, 3, 4};
+    const uint8_t mask[4] = {1, 1, 0, 1};
+    pgcn_i_features x = {.n = 4, .columns = 3, .dense = dense};
+    pgcn_i_features sparse = {
+        .n = 4, .columns = 3, .nonzeros = 8, .offset = offset, .column = column, .value = value};
+    float factor[3], rarer[3];
+    const pgcn_i_standard standard = {.factor = factor};
+    pgcn_i_input *input;
+    must(pgcn_i_factors_of(&sparse, mask, 2, factor));
+    assert_true(factor[0] == 1 && factor[1] == (float)(4.0 / 9) && factor[2] == 0);
+    must(pgcn_i_factors_of(&x, mask, -1, rarer));
+    assert_true(rarer[0] == 1 && rarer[1] == 1.5f && rarer[2] == 0);
+    must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_NONE, standard, true, &input));
+    for (int e = 0; e < 8; e++) assert_close((double)input->value[e], (double)stored[e], 1e-6);
+    pgcn_i_input_free(input);
+    for (int form = 0; form < 2; form++) {
+        must(pgcn_i_input_new(form ? &x : &sparse, PGCN_NORMALISE_ROWS, standard, true, &input));
+        const float *row = form ? input->dense : input->value;
+        assert_close((double)row[0], 0.2, 1e-7);
+        assert_close((double)row[1], -0.8, 1e-7);
+        assert_close((double)row[form ? 6 : 4], 1, 1e-7); /* what is left of row 2 */
+        assert_true(row[form ? 8 : 5] == 0);
+        pgcn_i_input_free(input);
+    }
 }
 
 static void test_input_rows_normalised_by_their_magnitudes(void **state) {
@@ -880,6 +913,7 @@ int main(void) {
         cmocka_unit_test(test_score_of_labels_that_nobody_has_or_says_is_full),
         cmocka_unit_test(test_score_of_even_odds_says_no_label),
         cmocka_unit_test(test_sigmoid_is_the_probability_of_each_label_and_never_nan),
+        cmocka_unit_test(test_input_columns_weighed_by_how_many_masked_rows_have_them),
         cmocka_unit_test(test_input_rows_normalised_by_their_magnitudes),
         cmocka_unit_test(test_input_column_that_is_constant_but_for_rounding_is_not_scaled_up),
         cmocka_unit_test(test_input_standardised_over_the_masked_rows_dense_and_sparse_alike),

@@ -118,6 +118,7 @@ static const struct {
     {"", "model=pde-gcn-m", "hops", "1", "model is pde-gcn-m"},
     {"", "model=egnn", "step", "0.5", "model is egnn; leave it out or choose another model"},
     {"", "layers=1", "paths-per-layer", "yes", "layers is 1"},
+    {"", "normalise=standardise", "frequency", "0.5", "undoes it; leave it out or set normalise"},
     {"", "", "readout", "relu", "nodes are classified"},
     {"", "", "steps", "2", "all of the one graph"},
     {"", "", "neighbours", "3", "all of the one graph"},
