@@ -149,7 +149,7 @@ pgcn_status pgcn_i_factors_of(const pgcn_i_features *x, const uint8_t *mask, dou
     pgcn_status status = sum_all(x, mask, OF_ENTRIES, NULL, nodes);
     for (int64_t j = 0; j < x->columns; j++) most = fmax(most, nodes[j]);
     for (int64_t j = 0; j < x->columns; j++)
-        factor[j] = nodes[j] > 0 ? (float)pow(nodes[j] / most, power) : 0;
+        factor[j] = (float)pow((nodes[j] + 1) / (most + 1), power);
     pgcn_i_free(nodes);
     return status;
 }

@@ -13,8 +13,8 @@
 /* Over the nodes of `mask` (population deviation; 1 for a column that is constant there). */
 pgcn_status pgcn_i_standard_of(const pgcn_i_features *features, const uint8_t *mask,
                                pgcn_i_standard out);
-/* For each column: how many nodes of `mask` have it, over that of the most common one, to a power that is not
- * 0. A column that none of them has gets 0: nothing can be learnt about it. */
+/* For each column: how many nodes of `mask` have it, over that of the most common one, to a power. Both numbers are
+ * one higher than that, so that a column that no training node has counts too: others may have it. */
 pgcn_status pgcn_i_factors_of(const pgcn_i_features *features, const uint8_t *mask, double power,
                               float *factor);
 /* Mean of each column over the nodes of `mask`, at least one: what is put in for nodes without features. */

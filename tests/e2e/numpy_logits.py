@@ -108,7 +108,7 @@ def read_features(directory, normalise, power):
         x = load("x.npy").astype(np.float64)
     if power:
         nodes = (x[load("train_mask.npy").astype(bool)] != 0).sum(axis=0)
-        x *= np.where(nodes > 0, (np.maximum(nodes, 1) / nodes.max()) ** power, 0)
+        x *= ((nodes + 1) / (nodes.max() + 1)) ** power
     if normalise == "rows" or (normalise == "auto" and sparse):
         total = np.abs(x).sum(axis=1, keepdims=True)
         x = np.divide(x, total, out=np.zeros_like(x), where=total > 0)

@@ -842,35 +842,33 @@ static void test_input_column_that_is_constant_but_for_rounding_is_not_scaled_up
     assert_true(mean[1] == 1001);
 }
 
-/* Of the masked rows 0, 1 and 3 all have column 0, two column 1, and none column 2, which row 2 alone has: factors 1,
- * (2/3)^2 and 0, before rows are normalised. A stored zero is no entry. */
+/* Of the masked rows 0, 1 and 3 all have column 0, one column 1, and none column 2, which row 2 alone has: factors 1,
+ * (2/4)^2 and (1/4)^2, before rows are normalised. A stored zero is no entry. */
 static void test_input_columns_weighed_by_how_many_masked_rows_have_them(void **state) {
     (void)state;
-    const float dense[12] = {1, -9, 0, 4, 0, 0, 2, 0, 5, 3, 9, 0};
-    const int64_t offset[] = {0, 2, 4, 6, 8};
-    const int32_t column[] = {0, 1, 0, 1, 0, 2, 0, 1};
-    const float value[] = {1, -9, 4, 0, 2, 5, 3, 9}, stored[] = {1, -4, 4, 0, 2, 0, 3, 4};
+    const float dense[12] = {1, -16, 0, 4, 0, 0, 3, 0, 16, 3, 0, 0};
+    const int64_t offset[] = {0, 2, 4, 6, 7};
+    const int32_t column[] = {0, 1, 0, 1, 0, 2, 0};
+    const float value[] = {1, -16, 4, 0, 3, 16, 3}, wanted[] = {1, -4, 4, 0, 3, 1, 3};
     const uint8_t mask[4] = {1, 1, 0, 1};
     pgcn_i_features x = {.n = 4, .columns = 3, .dense = dense};
     pgcn_i_features sparse = {
-        .n = 4, .columns = 3, .nonzeros = 8, .offset = offset, .column = column, .value = value};
+        .n = 4, .columns = 3, .nonzeros = 7, .offset = offset, .column = column, .value = value};
     float factor[3], rarer[3];
     const pgcn_i_standard standard = {.factor = factor};
     pgcn_i_input *input;
     must(pgcn_i_factors_of(&sparse, mask, 2, factor));
-    assert_true(factor[0] == 1 && factor[1] == (float)(4.0 / 9) && factor[2] == 0);
+    assert_true(factor[0] == 1 && factor[1] == 0.25f && factor[2] == 0.0625f);
     must(pgcn_i_factors_of(&x, mask, -1, rarer));
-    assert_true(rarer[0] == 1 && rarer[1] == 1.5f && rarer[2] == 0);
+    assert_true(rarer[0] == 1 && rarer[1] == 2 && rarer[2] == 4);
     must(pgcn_i_input_new(&sparse, PGCN_NORMALISE_NONE, standard, true, &input));
-    for (int e = 0; e < 8; e++) assert_close((double)input->value[e], (double)stored[e], 1e-6);
+    assert_memory_equal(input->value, wanted, sizeof wanted);
     pgcn_i_input_free(input);
     for (int form = 0; form < 2; form++) {
         must(pgcn_i_input_new(form ? &x : &sparse, PGCN_NORMALISE_ROWS, standard, true, &input));
         const float *row = form ? input->dense : input->value;
-        assert_close((double)row[0], 0.2, 1e-7);
-        assert_close((double)row[1], -0.8, 1e-7);
-        assert_close((double)row[form ? 6 : 4], 1, 1e-7); /* what is left of row 2 */
-        assert_true(row[form ? 8 : 5] == 0);
+        assert_true(row[0] == 0.2f && row[1] == -0.8f);
+        assert_true(row[form ? 6 : 4] == 0.75f && row[form ? 8 : 5] == 0.25f);
         pgcn_i_input_free(input);
     }
 }
