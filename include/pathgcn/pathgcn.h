@@ -1434,6 +1434,12 @@ typedef struct pgcn_score {
                         have the split of the training */
     int classes_missed; /* classes that these items have and that is predicted for none of them */
     int first_missed;   /* the first of them, -1: none */
+    int64_t items;      /* that have a label and were scored */
+    /* Where nodes of several graphs have labels, as of PPI; else NaN, 0 and 0. Accuracy is that of all nodes
+     * together; this is the mean over the graphs that have such nodes of the accuracy of the nodes of each. */
+    double graph_accuracy;
+    int64_t graphs;      /* that have such nodes */
+    int64_t graph_nodes; /* that these graphs have, with the nodes that were not scored */
 } pgcn_score;
 /* One of its measures, by number; NaN if there is no such measure. */
 PGCN_API double pgcn_score_measure(const pgcn_score *score, pgcn_measure measure);
@@ -1508,8 +1514,8 @@ typedef struct pgcn_judgement {
                                  their items, in percent */
     double micro_f1;          /* in percent; of one class per item it is the accuracy */
     double
-        graph_f1; /* mean over the graphs of the micro-averaged F1 of their nodes; NaN unless nodes
-                         of a set of graphs have labels */
+        graph_f1; /* mean over the graphs of the micro-averaged F1 of their nodes: graph_accuracy of the
+                         score */
     int64_t graphs;                   /* with an item in the part */
     const pgcn_class_score *of_class; /* [classes] */
     const int64_t *confusion;         /* [classes, classes] true class, predicted class; NULL of

@@ -248,7 +248,9 @@ class Model:
         -------
         dict
             For ``"train"``, ``"val"``, ``"test"`` and ``"all"`` a dictionary of measures (accuracy, macro_f1, auc,
-            ...); NaN where the data does not have the split of the training, which ``"split_match"`` tells.
+            ...) and ``"items"``, how many were scored; NaN where the data does not have the split of the training,
+            which ``"split_match"`` tells. Where nodes of several graphs have labels, as in PPI, the accuracy is that of
+            all nodes together, ``"graph_accuracy"`` the mean over the ``"graphs"``, whose nodes are ``"graph_nodes"``.
 
         Examples
         --------

@@ -14,12 +14,24 @@ static PyObject *epoch_to_dict(const pgcn_epoch *e) {
                          PyBool_FromLong(e->best), "step_ms", e->step_ms);
 }
 
+/* Adds what there is where nodes of several graphs have labels. */
+static int add_graphs(PyObject *scores, const pgcn_score *s) {
+    PyObject *more = Py_BuildValue("{s:d,s:L,s:L}", "graph_accuracy", s->graph_accuracy, "graphs",
+                                   (long long)s->graphs, "graph_nodes", (long long)s->graph_nodes);
+    int failed = more ? PyDict_Update(scores, more) : -1;
+    Py_XDECREF(more);
+    return failed;
+}
+
 PyObject *core_score(const pgcn_score *s) {
-    return Py_BuildValue("{s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i}", "accuracy", s->accuracy,
-                         "balanced_accuracy", s->balanced_accuracy, "macro_f1", s->macro_f1, "auc",
-                         s->auc, "average_precision", s->average_precision, "loss", s->loss,
-                         "majority", s->majority, "draw_accuracy", s->draw_accuracy,
-                         "draw_deviation", s->draw_deviation, "classes_missed", s->classes_missed);
+    PyObject *scores = Py_BuildValue(
+        "{s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:d,s:i,s:L}", "accuracy", s->accuracy,
+        "balanced_accuracy", s->balanced_accuracy, "macro_f1", s->macro_f1, "auc", s->auc,
+        "average_precision", s->average_precision, "loss", s->loss, "majority", s->majority,
+        "draw_accuracy", s->draw_accuracy, "draw_deviation", s->draw_deviation, "classes_missed",
+        s->classes_missed, "items", (long long)s->items);
+    if (scores && s->graphs > 0 && add_graphs(scores, s) < 0) Py_CLEAR(scores);
+    return scores;
 }
 
 /* ---- trainer -------------------------------------------------------------------------------------- */

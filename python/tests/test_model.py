@@ -91,6 +91,27 @@ def test_an_evaluation_is_the_history_at_the_chosen_epoch(karate, trained):
     assert trained.history["best"][at]
 
 
+def test_nodes_of_several_graphs_have_the_mean_over_the_graphs_too(many_graphs, quick):
+    labels = np.arange(180) % 5 // 3
+    arguments = {**many_graphs, "labels": labels, "train": np.arange(90), "val": np.arange(90, 135)}
+    data = pathgcn.Dataset(**{**arguments, "test": np.arange(135, 180)})
+    model = pathgcn.train(data, **{**quick, "epochs": 3})
+    right = model.predict(data) == labels
+    graph = np.arange(180) // 6
+    for part, nodes in (("val", slice(90, 135)), ("test", slice(135, 180))):
+        scores = model.evaluate(data)[part]
+        graphs = np.unique(graph[nodes])
+        mean = np.mean([right[nodes][graph[nodes] == g].mean() for g in graphs])
+        assert scores["graph_accuracy"] == pytest.approx(100 * mean)
+        assert (scores["items"], scores["graphs"], scores["graph_nodes"]) == (45, len(graphs), 6 * len(graphs))
+        assert model.scores[part]["graph_accuracy"] == scores["graph_accuracy"]
+
+
+def test_one_graph_has_no_mean_over_graphs(karate, trained):
+    test = trained.evaluate(karate)["test"]
+    assert test["items"] > 0 and "graph_accuracy" not in test and "graphs" not in test
+
+
 def test_new_nodes_without_labels_are_predicted(quick):
     rng = np.random.default_rng(0)
     n = 80

@@ -230,8 +230,11 @@ void cli_measure_key(pgcn_measure measure, char out[32]); /* as in JSON: "balanc
  * set. */
 pgcn_measure cli_measure_of(const pgcn_dataset_info *info, const pgcn_recipe_info *recipe);
 /* Adds "PART_auc" and all other measures but the accuracy, "PART_majority" and
- * "PART_classes_missed". */
+ * "PART_classes_missed"; and where nodes of several graphs have labels, "PART_graph_accuracy", "PART_graphs" and
+ * "PART_graph_nodes". */
 void cli_put_scores(json_t *object, const char *part, const pgcn_score *score);
+/* There also a line: how many nodes of which graphs were scored in each part; part: "training". */
+void cli_print_scored(const pgcn_score *const score[], const char *const part[], int parts);
 /* ---- verdict.c: class by class ---- */
 void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *judgement, pgcn_part part);
 json_t *cli_verdict_to_json(const pgcn_model *model, const pgcn_judgement *judgement);

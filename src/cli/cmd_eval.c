@@ -171,6 +171,15 @@ static void print_figure(double percent) {
         printf(" %10.2f", percent);
 }
 
+/* A row below that of the accuracy: its mean over the graphs, where there are several. */
+static void print_graphs(const pgcn_score *const *part, int parts) {
+    int64_t graphs = 0;
+    for (int i = 0; i < parts; i++) graphs += part[i]->graphs;
+    if (graphs == 0) return;
+    printf("\n%-19s", "  mean of graphs");
+    for (int i = 0; i < parts; i++) print_figure(part[i]->graph_accuracy);
+}
+
 /* All measures, a column for each part of the split; the one that the data set names comes
  * first. */
 static void print_measures(const eval_request *r, const pgcn_score *const *part, int parts) {
@@ -184,10 +193,12 @@ static void print_measures(const eval_request *r, const pgcn_score *const *part,
         pgcn_measure measure = m == 0 ? named : (pgcn_measure)(m <= (int)named ? m - 1 : m);
         printf("\n%-19s", cli_measure_title(measure, task));
         for (int i = 0; i < parts; i++) print_figure(pgcn_score_measure(part[i], measure));
+        if (measure == PGCN_MEASURE_ACCURACY) print_graphs(part, parts);
     }
     printf("\n%-19s", "most frequent class");
     for (int i = 0; i < parts; i++) print_figure(part[i]->majority);
     printf("\n");
+    cli_print_scored(part, heads, parts);
 }
 
 /* The part that is shown class by class: the one of --part, else the one that was held out. */

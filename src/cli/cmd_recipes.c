@@ -150,7 +150,8 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
         pgcn_config_get(&plain, field.key, preset, sizeof preset);
         if (unused && strcmp(value, preset) != 0)
             printf("# %s = %s does nothing here: %s\n", field.key, value, unused);
-        else
+        else if (
+            !unused) /* else it would say what is not so: norm-gain = no, where there are gains */
             printf("%s = %s\n", field.key, value);
     }
 }

@@ -39,6 +39,28 @@ void cli_put_scores(json_t *object, const char *part, const pgcn_score *score) {
     json_object_set_new(object, key, cli_json_real(score->majority));
     snprintf(key, sizeof key, "%s_classes_missed", part);
     json_object_set_new(object, key, json_integer(score->classes_missed));
+    if (score->graphs == 0) return;
+    snprintf(key, sizeof key, "%s_graph_accuracy", part);
+    json_object_set_new(object, key, cli_json_real(score->graph_accuracy));
+    snprintf(key, sizeof key, "%s_graphs", part);
+    json_object_set_new(object, key, json_integer(score->graphs));
+    snprintf(key, sizeof key, "%s_graph_nodes", part);
+    json_object_set_new(object, key, json_integer(score->graph_nodes));
+}
+
+void cli_print_scored(const pgcn_score *const score[], const char *const part[], int parts) {
+    const char *before = "Labelled and scored:", *nodes = " nodes";
+    for (int i = 0; i < parts; i++) {
+        char items[32], all[32];
+        if (score[i]->graphs == 0) continue;
+        cli_format_count(score[i]->items, items);
+        cli_format_count(score[i]->graph_nodes, all);
+        printf("%s %s of %s%s of %lld %s %s", before, items, all, nodes,
+               (long long)score[i]->graphs, part[i], score[i]->graphs > 1 ? "graphs" : "graph");
+        before = ",";
+        nodes = "";
+    }
+    if (*nodes == '\0') printf(".\n");
 }
 
 /* "class 'NAME'", or its number if it has no name. */

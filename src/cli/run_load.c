@@ -184,7 +184,8 @@ bool cli_run_score(const cli_run *run, pgcn_part part, pgcn_score *out) {
                         .auc = value[PGCN_MEASURE_AUC],
                         .average_precision = value[PGCN_MEASURE_AVERAGE_PRECISION],
                         .majority = number_of(run->result, name, "majority"),
-                        .loss = NAN};
+                        .loss = NAN,
+                        .graph_accuracy = number_of(run->result, name, "graph_accuracy")};
     return !isnan(out->accuracy);
 }
 

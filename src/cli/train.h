@@ -111,8 +111,8 @@ int64_t cli_train_resident_bytes(void); /* memory of the program at this moment 
 int64_t cli_train_predict(const train_request *request, const pgcn_trainer *trainer,
                           int64_t resident, bool first);
 /* Of batches of nodes: says how many rows a step has, and when that is most of the graph. */
-void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
-                         const pgcn_config *config);
+void cli_train_tell_rows(const train_request *request, const pgcn_trainer *trainer,
+                         const pgcn_dataset *data, const pgcn_config *config);
 
 /* ---- train_report.c ------------------------------------------------------------------------- */
 

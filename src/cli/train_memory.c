@@ -49,9 +49,10 @@ int64_t cli_train_predict(const train_request *r, const pgcn_trainer *trainer, i
     return predicted;
 }
 
-/* Of batches of nodes: how many rows a step has in every layer, and what to do where they are most of the graph. */
-void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
-                         const pgcn_config *config) {
+/* Of batches of nodes: how many rows a step has in every layer, and what to do where they are most of the graph. A
+ * recipe has batches because its network learns better so: then nobody wants to save by them. */
+void cli_train_tell_rows(const train_request *r, const pgcn_trainer *trainer,
+                         const pgcn_dataset *data, const pgcn_config *config) {
     pgcn_batch_rows rows, all;
     int64_t nodes = pgcn_graph_nodes(pgcn_dataset_graph(data)) * config->samples;
     if (!pgcn_trainer_rows(trainer, 0, &all)) return;
@@ -62,7 +63,8 @@ void cli_train_tell_rows(const pgcn_trainer *trainer, const pgcn_dataset *data,
                 (long long)rows.most);
     if (config->samples > 1) fprintf(stderr, "; a row for each of %d samples", config->samples);
     fputc('\n', stderr);
-    if (all.expected < nodes / 2) return;
+    bool wanted = cli_is_given(r->arguments, "batch") || cli_is_given(r->arguments, "batch-by");
+    if (!wanted || all.expected < nodes / 2) return;
     cli_complain(&cli_train,
                  "a step has %lld of %lld rows in its first layer: at this depth batches save "
                  "little; use fewer layers, a smaller --batch, %s for fewer %s in the first "

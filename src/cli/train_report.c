@@ -225,6 +225,31 @@ static json_t *wins_to_json(const train_request *request, const train_outcome *r
     return object;
 }
 
+/* What the accuracy is to be compared with: the most frequent class, and the mean over graphs. */
+static void print_beside(const train_request *request, const train_outcome *runs, bool tested) {
+    spread majority = tested ? SPREAD(test.majority) : SPREAD(val.majority);
+    spread graphs = tested ? SPREAD(test.graph_accuracy) : SPREAD(val.graph_accuracy);
+    const char *before = " (";
+    if (!isnan(majority.mean)) {
+        printf("%smost frequent class %.2f", before, majority.mean);
+        before = ", ";
+    }
+    if (!isnan(graphs.mean)) {
+        printf("%smean of graphs %.2f", before, graphs.mean);
+        before = ", ";
+    }
+    if (*before == ',') printf(")");
+}
+
+/* Nothing where runs have splits of their own, and so nodes of their own. */
+static void print_scored(const train_request *request, const train_outcome *runs) {
+    static const char *const parts[] = {"validation", "test"};
+    const pgcn_score *const scores[] = {&runs[0].val, &runs[0].test};
+    for (long long i = 1; i < request->seeds; i++)
+        if (strcmp(runs[i].split_hash, runs[0].split_hash) != 0) return;
+    cli_print_scored(scores, parts, 2);
+}
+
 /* All measures in a line: of test items, or where there are none of validation items. */
 static void print_measures(const train_request *request, const pgcn_dataset_info *info,
                            const train_outcome *runs, bool tested) {
@@ -235,11 +260,10 @@ static void print_measures(const train_request *request, const pgcn_dataset_info
         if (isnan(s.mean)) continue;
         printf("%s%s %.2f", between, cli_measure_title((pgcn_measure)m, info->task), s.mean);
         between = ", ";
-        spread majority = tested ? SPREAD(test.majority) : SPREAD(val.majority);
-        if (m == PGCN_MEASURE_ACCURACY && !isnan(majority.mean))
-            printf(" (most frequent class %.2f)", majority.mean);
+        if (m == PGCN_MEASURE_ACCURACY) print_beside(request, runs, tested);
     }
     printf("\n");
+    print_scored(request, runs);
 }
 
 /* Advice on the first run that needs some. */
@@ -318,6 +342,16 @@ void cli_train_print_table(const train_request *request, const pgcn_dataset *dat
     printf("Model: %s/model.safetensors\n", request->out);
 }
 
+/* "test_graph_accuracy_mean" and "..._std"; nothing unless nodes of several graphs have labels. */
+static void put_graph_means(json_t *object, const char *part, spread s) {
+    char key[64];
+    if (isnan(s.mean)) return;
+    snprintf(key, sizeof key, "%s_graph_accuracy_mean", part);
+    json_object_set_new(object, key, cli_json_real(s.mean));
+    snprintf(key, sizeof key, "%s_graph_accuracy_std", part);
+    json_object_set_new(object, key, cli_json_real(s.deviation));
+}
+
 /* Adds "test_auc_mean" and so on, for all measures but the accuracy, which is there already. */
 static void put_means(json_t *object, const train_request *request, const pgcn_dataset_info *info,
                       const train_outcome *runs) {
@@ -336,6 +370,8 @@ static void put_means(json_t *object, const train_request *request, const pgcn_d
     }
     json_object_set_new(object, "val_majority_mean", cli_json_real(SPREAD(val.majority).mean));
     json_object_set_new(object, "test_majority_mean", cli_json_real(SPREAD(test.majority).mean));
+    put_graph_means(object, "val", SPREAD(val.graph_accuracy));
+    put_graph_means(object, "test", SPREAD(test.graph_accuracy));
 }
 
 json_t *cli_train_summary(const train_request *request, const pgcn_dataset_info *info,

@@ -384,7 +384,7 @@ static pgcn_status choose_and_train(run_state *s, const pgcn_dataset *data, trai
     s->out->recipe = choice->recipe;
     s->out->config = choice->config;
     s->out->predicted_bytes = cli_train_predict(r, s->trainer, resident, run == 1);
-    if (run == 1 && !r->quiet) cli_train_tell_rows(s->trainer, s->data, s->config);
+    if (run == 1 && !r->quiet) cli_train_tell_rows(r, s->trainer, s->data, s->config);
     return train_or_reuse(s);
 }
 

@@ -182,7 +182,7 @@ void cli_verdict_print(const pgcn_model *model, const pgcn_judgement *j, pgcn_pa
     print_confusion(model, j);
     printf("\nlog loss %.4f, Brier score %.4f, calibration error %.2f %%", j->log_loss, j->brier,
            j->calibration_error);
-    if (!isnan(j->graph_f1))
+    if (!isnan(j->graph_f1) && j->graphs > 1)
         printf("\nmicro-F1 %.2f of all nodes together, %.2f as the mean of %lld graphs",
                j->micro_f1, j->graph_f1, (long long)j->graphs);
     printf("\n");

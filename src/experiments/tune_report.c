@@ -115,10 +115,12 @@ static void print_what_chose(const exp_search *s, pgcn_task task) {
 
 static void print_table(const exp_search *s) {
     pgcn_task task = pgcn_dataset_describe(s->data->data).task;
-    char heads[128];
+    char heads[160];
+    const char *title = cli_measure_title(s->measure, task);
+    bool by_loss = s->rule == EXP_BY_LOSS; /* then rank and gain are of different figures */
     snprintf(heads, sizeof heads,
-             ">rank|candidate|>runs|>validation %s|>validation loss|>gain ± standard error",
-             cli_measure_title(s->measure, task));
+             ">rank|candidate|>runs|>validation %s|>validation loss|>gain%s%s ± standard error",
+             title, by_loss ? " in " : "", by_loss ? title : "");
     exp_table *table = exp_table_new(heads);
     int shown = s->candidates < SHOWN ? s->candidates : SHOWN;
     bool present = false;

@@ -124,7 +124,9 @@ int pgcn_i_network_ops(const pgcn_config *config, const pgcn_i_params *params);
 /* Settings that the network cannot have together. */
 pgcn_status pgcn_i_network_check(const pgcn_config *config);
 int pgcn_i_network_powers(const pgcn_config *config); /* 0: features are read as they are */
-/* The levels of a batch of nodes, or a sentence why the network cannot be trained on such batches. */
+/* Why the network cannot be trained on batches of nodes, and what to set; NULL: it can. */
+const char *pgcn_i_network_not_in_batches(const pgcn_config *config);
+/* The levels of such a batch, or a sentence with that reason. */
 pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out);
 /* What most networks have, and those that read no neighbours. */
 int pgcn_i_level_per_layer(const pgcn_config *config);

@@ -263,9 +263,11 @@ int pgcn_i_no_level(const pgcn_config *config) {
     return 0;
 }
 
-/* Settings of shared operations that look at all rows. */
-static const char *why_not_in_batches(const pgcn_config *config, const pgcn_i_network *network) {
-    if (!network->levels) return "a row of it needs rows that are many steps away";
+/* Networks whose rows need many others, and settings of shared operations that look at all rows. */
+const char *pgcn_i_network_not_in_batches(const pgcn_config *config) {
+    const pgcn_i_network *network = pgcn_i_network_of(config);
+    if (!network->levels)
+        return "a row of it needs rows that are many steps away; choose another model";
     if (network->walks && config->train_form == PGCN_FORM_EXACT)
         return "train-form is exact, which takes many steps in every layer; set it to sampled";
     if (network->walks && config->kernel == PGCN_KERNEL_FULL)
@@ -281,12 +283,13 @@ static const char *why_not_in_batches(const pgcn_config *config, const pgcn_i_ne
 
 pgcn_status pgcn_i_network_levels(const pgcn_config *config, int *out) {
     const pgcn_i_network *network = pgcn_i_network_of(config);
-    const char *why = why_not_in_batches(config, network);
+    const char *why = pgcn_i_network_not_in_batches(config);
+    bool not_in_parts = pgcn_i_norms_graphs(config) || pgcn_i_kept_edges(config) < 1;
     if (why)
         return pgcn_i_fail(
-            PGCN_ERR_ARGUMENT, "model %s cannot be trained on batches of nodes: %s%s",
-            network->name, why,
-            pgcn_i_norms_graphs(config) ? "" : "; batch-by cluster is for every network");
+            PGCN_ERR_ARGUMENT,
+            "model %s cannot be trained on batches of nodes: %s, or set batch to 0%s",
+            network->name, why, not_in_parts ? "" : "; batch-by cluster is for every network");
     *out = network->levels(config);
     return PGCN_OK;
 }

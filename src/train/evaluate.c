@@ -229,13 +229,16 @@ static pgcn_status score_models(evaluation *e, pgcn_i_models models, const pgcn_
 
 /* The predictions of a part, as pgcn_model_predict() gives them, beside the labels. Free the tally after a
  * failure too. */
-static pgcn_status gather_part(const evaluation *e, int part, int64_t items, pgcn_i_tally *tally) {
+static pgcn_status gather_part(const evaluation *e, int part, const pgcn_dataset *data,
+                               pgcn_i_tally *tally) {
     const pgcn_i_target *target = &e->target[part];
+    int64_t items = data->info.items;
     int classes = e->model_classes, of_data = e->classes;
     pgcn_i_arena arena = {0};
     uint8_t *labels = PGCN_I_ARRAY(&arena, uint8_t, classes);
     pgcn_status status = pgcn_i_tally_init(tally, target->masked, classes, target->labels != NULL);
     if (!labels) status = PGCN_ERR_MEMORY;
+    if (status == PGCN_OK) status = pgcn_i_tally_by_graph(tally, data);
     for (int64_t i = 0; status == PGCN_OK && i < items; i++) {
         if (!pgcn_i_counts(target, i)) continue;
         for (int c = 0; target->labels && c < of_data; c++)
@@ -243,6 +246,7 @@ static pgcn_status gather_part(const evaluation *e, int part, int64_t items, pgc
         pgcn_i_tally_add(tally, e->mean + i * classes,
                          target->label ? e->of_model[target->label[i]] : 0, labels);
     }
+    if (status == PGCN_OK) pgcn_i_tally_place(tally, 0, target, items, NULL);
     pgcn_i_arena_free(&arena);
     return status;
 }
@@ -252,14 +256,13 @@ static pgcn_status measure_part(const evaluation *e, const pgcn_dataset *data, i
                                 pgcn_score *out, pgcn_verdict *verdict) {
     pgcn_i_tally tally;
     const pgcn_i_target *target = &e->target[part];
-    int64_t items = data->info.items;
-    pgcn_status status = gather_part(e, part, items, &tally);
+    pgcn_status status = gather_part(e, part, data, &tally);
     if (status == PGCN_OK) pgcn_i_tally_score(&tally, out);
     if (status == PGCN_OK && verdict)
-        status = pgcn_i_verdict_fill(verdict, (pgcn_part)part, data, target, &tally, out->loss);
+        pgcn_i_verdict_fill(verdict, (pgcn_part)part, data, &tally, out);
     pgcn_i_tally_free(&tally);
-    return status == PGCN_OK ? pgcn_i_majority(&e->target[PGCN_PART_TRAIN], target, items,
-                                               e->classes, &out->majority)
+    return status == PGCN_OK ? pgcn_i_majority(&e->target[PGCN_PART_TRAIN], target,
+                                               data->info.items, e->classes, &out->majority)
                              : status;
 }
 

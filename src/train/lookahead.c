@@ -131,7 +131,13 @@ static int64_t guess_nodes(const pgcn_trainer *trainer) {
 
 static pgcn_status check_settings(const pgcn_trainer *trainer) {
     const pgcn_config *config = &trainer->config;
-    const char *name = trainer->data->name;
+    const char *name = trainer->data->name, *why = pgcn_i_network_not_in_batches(config);
+    if (why) /* before batches are advised, which would be refused */
+        return pgcn_i_fail(
+            PGCN_ERR_ARGUMENT,
+            "the features of data set %s stay on disk, which needs batches of nodes, "
+            "and model %s cannot be trained on them: %s",
+            name, pgcn_i_network_of(config)->name, why);
     if (config->batch_by != PGCN_BATCH_NODES)
         return pgcn_i_fail(PGCN_ERR_ARGUMENT,
                            "the features of data set %s stay on disk, and a step would read all of "

@@ -263,6 +263,8 @@ void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out) {
     areas both = tally->items > 0 ? mean_areas(tally) : (areas){NAN, NAN};
     out->auc = 100 * both.auc;
     out->average_precision = 100 * both.average_precision;
+    out->items = tally->items;
+    pgcn_i_tally_graphs(tally, out);
     out->classes_missed = 0;
     out->first_missed = -1;
     for (int k = tally->classes - 1; tally->items > 0 && k >= 0; k--) {

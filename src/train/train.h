@@ -111,6 +111,11 @@ typedef struct pgcn_i_tally {
     uint8_t *labels;           /* [room, classes], or NULL */
     pgcn_i_class_count *count; /* [classes] */
     uint64_t *sorted[2];       /* [room] each */
+    /* of pgcn_i_tally_by_graph(); else 0 and NULL */
+    int64_t graphs;                      /* of the data */
+    const int32_t *graph_of;             /* [nodes] of the data */
+    int32_t *graph;                      /* [room] */
+    struct pgcn_i_graph_count *of_graph; /* [graphs] */
 } pgcn_i_tally;
 /* Room for that number of items. Free it after a failure too. */
 pgcn_status pgcn_i_tally_init(pgcn_i_tally *tally, int64_t items, int classes, bool several);
@@ -124,7 +129,8 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
                              const pgcn_i_target *target, int64_t items);
 /* In percent; NaN where it is not defined. */
 double pgcn_i_tally_measure(pgcn_i_tally *tally, pgcn_measure measure);
-/* All but accuracy and loss, which have been counted already; and the classes missed. */
+/* All but accuracy and loss, which have been counted already; the classes missed; and what it comes to graph by graph,
+ * if that was asked for. */
 void pgcn_i_tally_score(pgcn_i_tally *tally, pgcn_score *out);
 /* Counts items, predictions and hits of every class in tally->count. */
 void pgcn_i_tally_count(pgcn_i_tally *tally);
@@ -134,12 +140,24 @@ int pgcn_i_tally_best(const pgcn_i_tally *tally, int64_t i);
 pgcn_status pgcn_i_majority(const pgcn_i_target *train, const pgcn_i_target *part, int64_t items,
                             int classes, double *out);
 
+/* ---- graph by graph (by_graph.c) ------------------------------------------------------------------ */
+
+typedef struct pgcn_i_graph_count pgcn_i_graph_count;
+/* Asks an empty tally for the figures of each graph too. Does nothing unless nodes of several graphs have labels. */
+pgcn_status pgcn_i_tally_by_graph(pgcn_i_tally *tally, const pgcn_dataset *data);
+/* Says which nodes the rows from `first` on are of: those of items 0 .. items-1 of the target that count, which are nodes
+ * number[0], number[1], ... of the data; NULL: 0, 1, 2, ... */
+void pgcn_i_tally_place(pgcn_i_tally *tally, int64_t first, const pgcn_i_target *target,
+                        int64_t items, const pgcn_node *number);
+/* Fills graph_accuracy, graphs and graph_nodes. */
+void pgcn_i_tally_graphs(pgcn_i_tally *tally, pgcn_score *out);
+
 /* ---- verdicts (verdict.c) ------------------------------------------------------------------------- */
 
 pgcn_status pgcn_i_verdict_new(int classes, bool several, pgcn_verdict **out);
-/* The verdict on a part: `tally` holds the predictions of the items of `target` that count, in their order. */
-pgcn_status pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
-                                const pgcn_i_target *target, pgcn_i_tally *tally, double log_loss);
+/* The verdict on a part, of the predictions of its items and of its score. */
+void pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
+                         pgcn_i_tally *tally, const pgcn_score *score);
 
 /* ---- the runner (runner.c) ----------------------------------------------------------------------- */
 

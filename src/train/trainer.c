@@ -123,6 +123,19 @@ static const uint8_t *mask_of(const pgcn_trainer *trainer, int part) {
     return part == TEST ? trainer->split->test : trainer->split->val;
 }
 
+/* Adds what was predicted for the items of the view. */
+static void tally_view(pgcn_trainer *trainer, const pgcn_i_target *target, bool own_rows,
+                       pgcn_i_tally *tally) {
+    const int64_t before = tally->items;
+    const pgcn_node *number;
+    const int64_t items = pgcn_i_views_items(&trainer->eval.views, &number);
+    if (own_rows)
+        pgcn_i_cluster_tally(tally, &trainer->loss, target);
+    else
+        pgcn_i_tally_add_masked(tally, trainer->loss.probability, target, trainer->loss.n);
+    pgcn_i_tally_place(tally, before, target, items, number);
+}
+
 /* The graph, or the graphs or nodes of a part of the evaluation. */
 static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, int64_t epoch,
                                  pgcn_i_evaluation *e) {
@@ -143,11 +156,7 @@ static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, in
         pgcn_i_target target =
             pgcn_i_views_target(&runner->views, mask_of(trainer, part), items[part]);
         pgcn_i_score_add(&e->score[part], runner, &trainer->loss, &target);
-        if (e->tally && own_rows)
-            pgcn_i_cluster_tally(&e->tally[part], &trainer->loss, &target);
-        else if (e->tally)
-            pgcn_i_tally_add_masked(&e->tally[part], trainer->loss.probability, &target,
-                                    trainer->loss.n);
+        if (e->tally) tally_view(trainer, &target, own_rows, &e->tally[part]);
     }
     return PGCN_OK;
 }
@@ -347,6 +356,8 @@ pgcn_status pgcn_trainer_scores(pgcn_trainer *trainer, pgcn_score *val, pgcn_sco
     pgcn_score scores[EVAL_PARTS];
     float *last = pgcn_i_alloc(trainer->params.total, sizeof *last);
     pgcn_status status = last ? tally_parts(trainer, tally) : PGCN_ERR_MEMORY;
+    for (int part = VAL; status == PGCN_OK && part < EVAL_PARTS; part++)
+        status = pgcn_i_tally_by_graph(&tally[part], trainer->data);
     if (trainer->cluster.shared) status = pgcn_i_cluster_agree(status);
     if (status == PGCN_OK) status = evaluate_best(trainer, last, &e);
     if (status == PGCN_OK) status = pgcn_i_cluster_status(&trainer->cluster);

@@ -163,67 +163,27 @@ static double calibrate(const pgcn_i_tally *tally, pgcn_calibration_bin *bin) {
     return 100 * error / (double)all;
 }
 
-/* ---- graph by graph --------------------------------------------------------------------------------- */
+/* ---- the whole -------------------------------------------------------------------------------------- */
 
-typedef struct graph_count {
-    int64_t items, hits, both;
-} graph_count;
-
-/* The rows of the tally are the items of the target that count, in their order. */
-static void count_graphs(const pgcn_dataset *data, const pgcn_i_target *target,
-                         const pgcn_i_tally *tally, graph_count *count) {
-    int classes = tally->classes;
-    for (int64_t item = 0, i = 0; item < data->info.items; item++) {
-        if (!pgcn_i_counts(target, item)) continue;
-        graph_count *n = &count[data->from.graph_of[item]];
-        n->items++;
-        int best = tally->labels ? 0 : pgcn_i_tally_best(tally, i);
-        for (int k = 0; k < classes; k++) {
-            bool has = is_of(tally, i, k);
-            bool predicted = tally->labels
-                                 ? pgcn_i_predicts((double)tally->probability[i * classes + k])
-                                 : k == best;
-            n->hits += has && predicted;
-            n->both += has + predicted;
-        }
-        i++;
-    }
+/* Graphs with an item in the part. */
+static int64_t graphs_of(const pgcn_dataset *data, const pgcn_i_tally *tally,
+                         const pgcn_score *score) {
+    if (data->task == PGCN_TASK_GRAPH) return tally->items;
+    return tally->graphs > 0 ? score->graphs : tally->items > 0;
 }
 
-static pgcn_status score_graphs(const pgcn_dataset *data, const pgcn_i_target *target,
-                                const pgcn_i_tally *tally, pgcn_judgement *out) {
-    out->graph_f1 = NAN;
-    out->graphs = tally->items > 0 ? 1 : 0;
-    if (!data->from.graph_of || data->task == PGCN_TASK_GRAPH) {
-        if (data->task == PGCN_TASK_GRAPH) out->graphs = tally->items;
-        return PGCN_OK;
-    }
-    graph_count *count = pgcn_i_alloc(data->info.graphs, sizeof *count);
-    if (!count) return PGCN_ERR_MEMORY;
-    count_graphs(data, target, tally, count);
-    double sum = 0;
-    out->graphs = 0;
-    for (int64_t g = 0; g < data->info.graphs; g++) {
-        if (count[g].items == 0) continue;
-        out->graphs++; /* neither a label nor a prediction: nothing is wrong */
-        sum += count[g].both > 0 ? percent(2 * count[g].hits, count[g].both) : 100;
-    }
-    if (out->graphs > 0) out->graph_f1 = sum / (double)out->graphs;
-    pgcn_i_free(count);
-    return PGCN_OK;
-}
-
-pgcn_status pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
-                                const pgcn_i_target *target, pgcn_i_tally *tally, double log_loss) {
+void pgcn_i_verdict_fill(pgcn_verdict *verdict, pgcn_part part, const pgcn_dataset *data,
+                         pgcn_i_tally *tally, const pgcn_score *score) {
     pgcn_judgement *out = &verdict->part[part].judgement;
     pgcn_i_tally_count(tally);
     score_classes(tally, verdict->part[part].of_class);
     out->items = tally->items;
-    out->log_loss = tally->items > 0 ? log_loss : NAN;
+    out->log_loss = tally->items > 0 ? score->loss : NAN;
     out->brier = tally->items > 0 ? brier(tally) : NAN;
     out->micro_f1 = micro_f1(tally);
     if (!tally->labels) count_confusion(tally, verdict->part[part].confusion);
     double error = calibrate(tally, verdict->part[part].bin);
     out->calibration_error = tally->items > 0 ? error : NAN;
-    return score_graphs(data, target, tally, out);
+    out->graph_f1 = score->graph_accuracy;
+    out->graphs = graphs_of(data, tally, score);
 }

@@ -92,6 +92,45 @@ same "the same graphs elsewhere" p.csv o.csv
 [ "$(wc -l <o.csv)" = 25 ] || fail "not a line per node"
 run 0 pathgcn eval p/model.safetensors others
 
+# two graphs that test, of whose nodes three have no label; and no graph of its own that validates
+cp -r proteins tested
+u8 1 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 | npy tested/train_mask.npy '|u1' '(24,)'
+u8 0 0 0 0 1 1 1 1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 | npy tested/val_mask.npy '|u1' '(24,)'
+u8 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 | npy tested/test_mask.npy '|u1' '(24,)'
+u8 1 1 1 1 1 1 1 1 1 0 1 1 1 1 1 1 1 1 1 1 0 0 1 1 | npy tested/label_known.npy '|u1' '(24,)'
+few=(--recipe none --samples 1 --consistency 0 --epochs 2 --channels 8) # so few epochs that much is wrong
+run 0 pathgcn train tested "${few[@]}" --out t
+cp "$out" t.out
+run 0 pathgcn predict t/model.safetensors --out t.csv
+expected=$(awk -F, '
+    NR > 1 && $1 >= 8 && $1 != 9 && $1 != 20 && $1 != 21 {
+        g = int($1 / 8); truth[0] = $1 % 2; truth[1] = int($1 / 2) % 2; truth[2] = $1 % 4 == 3
+        for (c = 0; c < 3; c++) {
+            said = ";" $2 ";" ~ ";" c ";"
+            hits[g] += said && truth[c]; both[g] += said + truth[c]
+        }
+    }
+    END { printf "%.8f", (200 * hits[1] / both[1] + 200 * hits[2] / both[2]) / 2 }' t.csv)
+tr -d " \n" <t/result.json >t.json
+about "$(json t.json test_graph_accuracy)" "$expected" 1e-7
+[ "$(json t.json test_graphs) $(json t.json test_graph_nodes)" = "2 16" ] || fail "other graphs"
+holds t.out "mean of graphs $(printf %.2f "$expected"))" \
+    "Labelled and scored: 4 of 8 nodes of 1 validation graph, 13 of 16 of 2 test graphs."
+run 0 pathgcn eval t/model.safetensors
+holds "$out" "  mean of graphs" "Labelled and scored: 4 of 8 nodes of 1 training graph, 4 of 8 of 1 validation graph, \
+13 of 16 of 2 test graphs." "$(printf %.2f "$expected") as the mean of 2 graphs"
+run 0 pathgcn eval t/model.safetensors --json
+about "$(json "$out" test_graph_accuracy)" "$expected" 1e-7
+about "$(json "$out" test_accuracy)" "$(json t.json test_accuracy)" 1e-7
+holds "$out" '"train_graphs":1' '"test_graph_nodes":16'
+run 0 pathgcn train tested "${few[@]}" --seeds 2 --out t2 --json
+holds "$out" '"test_graph_accuracy_mean":' '"val_graph_accuracy_std":'
+# of one graph there is no word of it
+run 0 pathgcn eval a/model.safetensors
+! grep -E "mean of graphs|Labelled and scored" "$out" || fail "one graph has a mean over graphs"
+run 0 pathgcn eval a/model.safetensors --json
+! grep graph_accuracy "$out" || fail "one graph has a mean over graphs"
+
 run 0 pathgcn tune proteins --candidates 2 --runs 1 --epochs 2 --jobs 1 --out tuned
 holds "$out" "2 candidates of space multilabel" "validation micro-F1" "Chosen by validation micro-F1"
 holds tuned/proteins.recipe "recipe = proteins" "task = multilabel" "validation micro-F1 "

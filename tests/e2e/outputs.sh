@@ -324,4 +324,10 @@ done
 
 run 0 pathgcn train sbm:nodes=300 --recipe none --batch 20 --epochs 2 --eval-nodes 10 --channels 8 --out sampled
 holds "$out" "ms per epoch" "a sample, at most 10 validation and 10 test nodes" "pathgcn eval sampled/model.safetensors"
+holds "$err" "a row for each of 2 samples" "batches save little"
+# a recipe has batches for other reasons than memory
+printf '%s\n' 'recipe = few' 'version = 1' 'task = node' 'dataset = sbm' 'about = some nodes in a step' \
+    'batch-by = nodes' 'batch = 20' 'channels = 8' >few.recipe
+run 0 pathgcn train sbm:nodes=300 --recipe few.recipe --epochs 2 --out few
 holds "$err" "a row for each of 2 samples"
+! grep "batches save" "$err" || fail "nobody asked for batches"

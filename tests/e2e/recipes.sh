@@ -29,6 +29,10 @@ run 0 pathgcn recipes show paper --dataset citeseer --json
 holds "$out" '"name":"paper-citeseer"' '"lr-ends":"0.007"' '"channels":"256"'
 run 0 pathgcn recipes show none
 holds "$out" "dropout = 0.6"
+# a default that does nothing beside the others is not shown: there are gains, whatever norm-gain is
+run 0 pathgcn recipes show ppi
+holds "$out" "norm-over = graph"
+! grep norm-gain "$out" || fail "norm-gain does nothing beside norm-over graph, and is shown"
 refused 2 "no recipe 'papr'|pathgcn recipes" recipes show papr
 refused 2 "--layers is '-3'" recipes show cora --layers -3
 

@@ -148,6 +148,8 @@ echo 'dropot = 0 .. 1' >bad.space
 refused 2 "space bad.space, line 1|dropot|did you mean dropout" tune karate --space bad.space
 refused 2 "nowhere.space|semi, full, heterophilous, graph and multilabel" tune karate --space nowhere.space
 refused 2 "--budget and --candidates" tune karate --budget 1 --candidates 5
+run 0 pathgcn tune karate --recipe none --candidates 2 --runs 2 --epochs 2 --score loss --out by-loss
+holds "$out" "gain in accuracy ± standard error" "Chosen by validation loss"
 refused 2 "--score is 'f1'" tune karate --score f1
 refused 2 "there is no data set" tune
 run 0 pathgcn tune --list-spaces

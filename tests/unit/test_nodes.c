@@ -298,9 +298,10 @@ static void test_nodes_neighbours_are_drawn_without_replacement_and_bias(void **
 static void test_nodes_networks_that_cannot_say_so(void **state) {
     (void)state;
     static const refused_settings cases[] = {
-        {ALONE "batch-by=nodes batch=5 model=appnp", "many steps away"},
+        {ALONE "batch-by=nodes batch=5 model=appnp", "choose another model, or set batch to 0"},
         {ALONE "batch-by=nodes batch=5 model=grand", "batch-by cluster is for every network"},
-        {ALONE "batch-by=nodes batch=5 train-form=exact", "train-form is exact"},
+        {ALONE "batch-by=nodes batch=5 train-form=exact",
+         "to sampled, or set batch to 0; batch-by"},
         {ALONE "batch-by=nodes batch=5 kernel=full", "kernel is full"},
         {ALONE "batch-by=nodes batch=5 model=supergat", "edge-loss"},
         {ALONE "batch-by=nodes batch=5 model=gcn edge-keep=0.5", "edge-keep"},

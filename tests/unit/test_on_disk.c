@@ -355,6 +355,8 @@ static void test_on_disk_what_needs_all_features_is_refused(void **state) {
     pgcn_dataset_opts opts = pgcn_dataset_opts_default();
     opts.memory = ROOM;
     refuse(data, "epochs=1", PGCN_ERR_ARGUMENT, "set batch to a number of training nodes");
+    refuse(data, "epochs=1 batch-norm=yes norm-over=graph", PGCN_ERR_ARGUMENT, "set it to step");
+    assert_null(strstr(pgcn_last_error(), "set batch")); /* which would be refused in its turn */
     refuse(data, "epochs=1 batch=10 batch-by=nodes", PGCN_ERR_ARGUMENT, "set eval-nodes");
     must_fail(pgcn_dataset_save(data, scratch_path("b.pgcn")), PGCN_ERR_ARGUMENT,
               "saving it needs all");
