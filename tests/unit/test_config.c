@@ -302,11 +302,11 @@ static void test_config_recipes_are_valid_and_complete(void **state) {
     assert_true(pgcn_config_for("citeseer").temperature == 0.3);
     assert_true(pgcn_config_for("citeseer").path_length == 5);
     assert_true(pgcn_config_for("pubmed").clip == 0.1);
-    assert_true(pgcn_config_for("cornell").kernel_noise == 0.1);
+    assert_true(pgcn_config_for("cornell").frequency == 0.3);
     assert_true(pgcn_config_for("texas").kernel_noise == 0);
     assert_int_equal(pgcn_config_for("texas").kernel_start, PGCN_START_IDENTITY);
     assert_true(pgcn_config_for("texas").allow_missing_class);
-    assert_int_equal(pgcn_config_for("wisconsin").select, PGCN_SELECT_ACCURACY);
+    assert_int_equal(pgcn_config_for("wisconsin").select, PGCN_SELECT_LOSS);
     assert_int_equal(pgcn_config_for("film").select, PGCN_SELECT_ACCURACY);
     assert_int_equal(pgcn_config_for("chameleon").channels, 128);
     assert_true(pgcn_config_for("chameleon").batch_norm);
