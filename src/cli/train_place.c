@@ -59,6 +59,22 @@ static pgcn_status check_writable(const char *path) {
                     path);
 }
 
+/* A folder here comes before a data set of that name, so that eval, and the same command again, would read the run
+ * as data. A folder that was there before is the data itself, or has been refused already. */
+static pgcn_status refuse_name(const train_request *r) {
+    const char *out = strncmp(r->out, "./", 2) == 0 ? r->out + 2 : r->out;
+    size_t length = strlen(out);
+    struct stat about;
+    while (length > 0 && out[length - 1] == '/') length--;
+    if (!r->dataset || length != strcspn(r->dataset, ":") || stat(r->out, &about) == 0 ||
+        strncmp(out, r->dataset, length) != 0)
+        return PGCN_OK;
+    return cli_fail(&cli_train, PGCN_ERR_ARGUMENT,
+                    "--out '%s' would hide the data set '%.*s' from later commands in this "
+                    "directory; choose another --out, such as runs/%.*s",
+                    r->out, (int)length, out, (int)length, out);
+}
+
 /* ---- --out ------------------------------------------------------------------------------------ */
 
 pgcn_status cli_train_seed_directory(const char *directory, uint64_t seed,
@@ -137,6 +153,7 @@ static pgcn_status open_seeds(const train_request *r, uint64_t first, cli_holds 
 pgcn_status cli_train_open(const train_request *r, uint64_t first_seed, train_root *root) {
     char path[CLI_PATH_BYTES];
     if (root->open) return PGCN_OK;
+    CLI_TRY(refuse_name(r));
     CLI_TRY(cli_make_directory(&cli_train, r->out));
     CLI_TRY(cli_run_lock(&cli_train, r->out, "training", &root->lock));
     CLI_TRY(cli_train_join(path, r->out, "model.safetensors"));

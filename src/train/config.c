@@ -71,7 +71,7 @@ static const field fields[] = {
     REAL("dropout-hidden", dropout_hidden, 0, 0.999, "share of a layer's results dropped before the next one"),
     ENUM("model", model, NULL, "the network; 'pathgcn train --model NAME --help' lists what it takes"), /* choices: the table of networks */
     ENUM("readout", readout, "linear | relu | layers", "where graphs are classified: the sum of the last layer and two 1x1 convolutions, with a ReLU between them or not; layers: a 1x1 convolution for the sum of every layer"),
-    REAL("frequency", frequency, -4, 4, "features are multiplied by how many training nodes have them, to this power, before rows are normalised; above 0 common ones count more, below 0 rare ones (as idf has it), 0: all alike"),
+    REAL("frequency", frequency, -4, 4, "features are multiplied by the share of training nodes that have them, to this power, before rows are normalised: above 0 common ones count more, below 0 rare ones (as idf has it), 0: all alike; not of standardised features"),
 #undef GROUP
 #define GROUP "training"
     ENUM("train-form", train_form, "sampled | exact", "train on sampled paths or on the exact operator"),

@@ -520,6 +520,20 @@ static pgcn_status open_lent(const pgcn_trainer *trainer) {
     return input->lent ? PGCN_OK : PGCN_ERR_MEMORY;
 }
 
+/* Factors that are all alike do nothing, and whoever asked for them expects something. */
+static pgcn_status set_up_factors(const pgcn_trainer *trainer, const uint8_t *mask, float *factor) {
+    const pgcn_i_features *x = &trainer->data->x;
+    double power = trainer->config.frequency;
+    int64_t j = 1;
+    PGCN_TRY(pgcn_i_factors_of(x, mask, power, factor));
+    while (j < x->columns && factor[j] == factor[0]) j++;
+    if (j < x->columns) return PGCN_OK;
+    return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                       "frequency is %g and does nothing: as many training nodes have one feature "
+                       "as another; set it to 0",
+                       power);
+}
+
 /* Mean and deviation of the features, or factors by their frequency, over the training nodes; and the features as
  * the network reads them, with the mean where a node has none. */
 static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
@@ -535,7 +549,7 @@ static pgcn_status set_up_input(pgcn_trainer *trainer, bool with_columns) {
     pgcn_status status = standard.mean ? pgcn_i_standard_of(x, mask, standard)
                                        : pgcn_i_means_of(x, mask, trainer->fill);
     if (status == PGCN_OK && standard.factor)
-        status = pgcn_i_factors_of(x, mask, trainer->config.frequency, standard.factor);
+        status = set_up_factors(trainer, mask, standard.factor);
     pgcn_i_free(mask);
     if (status == PGCN_OK && x->file) return pgcn_i_input_outside(x, &trainer->input);
     int powers = pgcn_i_network_powers(&trainer->config);

@@ -110,6 +110,13 @@ run 0 pathgcn data convert karate --out shadow/data/club.pgcn
     train club --out nowhere)
 (cd shadow && PATHGCN_DATA=data refused 1 "'./club' is in no format|docs/FORMATS.md" train ./club --out nowhere)
 rmdir shadow/club
+# Nor does a run become such a folder.
+for folder in club ./club/; do
+    (cd shadow && PATHGCN_DATA=data refused 2 "would hide the data set 'club'|runs/club" \
+        train club --epochs 1 --quiet --out "$folder")
+done
+[ ! -e shadow/club ]
+(cd shadow && PATHGCN_DATA=data run 0 pathgcn train club --epochs 1 --quiet --out runs/club)
 (cd shadow && PATHGCN_DATA=data run 0 pathgcn data info club)
 refused 2 "'absent'|not a directory" train cora --data absent --out nowhere
 refused 1 "'absent'|No such file" data list --data absent
@@ -285,6 +292,8 @@ fi
 
 cp -r good huge
 for _ in {1..36}; do i32 $((0x7f000000)); done | npy huge/x.npy '<f4' '(12, 3)'
+refused 2 "frequency is 0.3 and does nothing|as many training nodes have one feature as another" \
+    train sbm --recipe none --normalise rows --frequency 0.3 --epochs 1 --out nowhere
 refused 1 "loss of epoch 1|not finite|feature column 0|rescale" train huge --normalise none --epochs 50 --out huge-run --quiet
 [ ! -e huge-run/model.safetensors ] || fail "a model without a good epoch"
 # after good epochs: their best weights and the last good checkpoint stay, and both can be read

@@ -214,8 +214,8 @@ printf 'a file' >file
 refused 1 "file" report one --svg file
 refused 2 "--colour" report one --colour
 if [ -z "$sanitized" ] && [ -n "$cora" ]; then
-    pathgcn train cora --data "${cora%/cora}" --epochs 5 --out cora --quiet >/dev/null
-    run 0 pathgcn report cora --out cora.html
+    pathgcn train cora --data "${cora%/cora}" --epochs 5 --out cora-run --quiet >/dev/null
+    run 0 pathgcn report cora-run --out cora.html
     check cora.html 2000000
 fi
 echo "report: all pages are well-formed and closed"

@@ -20,13 +20,15 @@ enum { ROOM = 1 << 30 };
 enum { ROOM = 256 << 20 };
 #endif
 
-/* A container of a small graph; some nodes have no features if `absent`. */
+/* A container of a small graph, whose first feature a third of the nodes have; some have none if `absent`. */
 static const char *make_container(const char *file, const char *store, bool absent) {
     pgcn_dataset *data;
     pgcn_save_opts opts = pgcn_save_opts_default();
     uint8_t marks[900] = {0};
     const char *path = scratch_path(file);
     must(pgcn_dataset_load(small, NULL, &data));
+    for (int64_t i = 0; i < data->x.n; i++)
+        if (i % 3 > 0) ((float *)data->x.dense)[i * data->x.columns] = 0;
     for (int i = 0; i < 900; i += 7) marks[i] = 1;
     if (absent) data->x.absent = marks;
     opts.store = store;
