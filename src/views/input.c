@@ -1,4 +1,4 @@
-/* The features as the first layer reads them: normalised, and indexed by column for its gradient.
+/* The features as the first layer reads them: weighed, normalised, and indexed by column for its gradient.
  * Called once per run by the trainer and by inference. */
 #include "views/views.h"
 
