@@ -148,10 +148,10 @@ static void print_recipe(const pgcn_recipe_info *info, const pgcn_config *config
         const char *unused = pgcn_config_unused(config, NULL, field.key);
         pgcn_config_get(config, field.key, value, sizeof value);
         pgcn_config_get(&plain, field.key, preset, sizeof preset);
+        /* a default that does nothing would say what is not so: norm-gain = no, where there are gains */
         if (unused && strcmp(value, preset) != 0)
             printf("# %s = %s does nothing here: %s\n", field.key, value, unused);
-        else if (
-            !unused) /* else it would say what is not so: norm-gain = no, where there are gains */
+        else if (!unused)
             printf("%s = %s\n", field.key, value);
     }
 }

@@ -59,8 +59,8 @@ static pgcn_status check_writable(const char *path) {
                     path);
 }
 
-/* A folder here comes before a data set of that name, so that eval, and the same command again, would read the run
- * as data. A folder that was there before is the data itself, or has been refused already. */
+/* A folder here comes before a data set of that name, and data.json would name it as the place of the data, a built-in
+ * set's too: eval would read the run as data. A folder that was there before is the data itself, or has been refused. */
 static pgcn_status refuse_name(const train_request *r) {
     const char *out = strncmp(r->out, "./", 2) == 0 ? r->out + 2 : r->out;
     size_t length = strlen(out);

@@ -116,6 +116,7 @@ for folder in club ./club/; do
         train club --epochs 1 --quiet --out "$folder")
 done
 [ ! -e shadow/club ]
+(cd shadow && refused 2 "would hide the data set 'karate'" train karate --epochs 1 --quiet --out karate)
 (cd shadow && PATHGCN_DATA=data run 0 pathgcn train club --epochs 1 --quiet --out runs/club)
 (cd shadow && PATHGCN_DATA=data run 0 pathgcn data info club)
 refused 2 "'absent'|not a directory" train cora --data absent --out nowhere
