@@ -305,7 +305,7 @@ static pgcn_status refuse(const field *f, const char *value) {
 static bool parse_real(const field *f, const char *value, double *out) {
     double number;
     if (!pgcn_number_parse(value, &number) || number < f->low || number > f->high) return false;
-    *out = number;
+    *out = number + 0.0; /* -0 is 0 */
     return true;
 }
 

@@ -170,10 +170,14 @@ static void test_config_bad_value_is_refused_with_key_and_range(void **state) {
 static void test_config_numbers_in_other_spellings_are_read(void **state) {
     (void)state;
     pgcn_config config = pgcn_config_default();
+    char text[32];
     must(pgcn_config_set(&config, "epochs", "1e3"));
     assert_int_equal(config.epochs, 1000);
     must(pgcn_config_set(&config, "lr-ends", "5.0e-3"));
     assert_true(config.lr_ends == 0.005);
+    must(pgcn_config_set(&config, "dropout", "-0"));
+    must(pgcn_config_get(&config, "dropout", text, sizeof text));
+    assert_string_equal(text, "0");
     must(pgcn_config_set(&config, "self-loops", "false"));
     assert_false(config.self_loops);
     must(pgcn_config_set(&config, "self-loops", "1"));
