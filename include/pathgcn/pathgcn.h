@@ -827,6 +827,8 @@ typedef struct pgcn_config {
     pgcn_hidden_rows
         hidden_rows; /* how training keeps hidden rows; sums and weights are in float */
     double clip;     /* greatest norm of the gradient of all weights together; 0: any */
+    /* nodes of every class that train by the class that they are predicted to have, from that epoch on */
+    int pseudo_labels, pseudo_from;
     /* the run: no influence on the result */
     int threads;
     bool recompute; /* less memory for deep networks: values are recomputed, not kept */

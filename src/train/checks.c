@@ -81,6 +81,11 @@ static pgcn_status check_config(const pgcn_trainer *trainer) {
                            "consistency is %g, which compares samples of one class per node, and "
                            "data set %s has several labels; set consistency to 0 and samples to 1",
                            config->consistency, trainer->data->name);
+    if (trainer->data->task == PGCN_TASK_MULTILABEL && config->pseudo_labels > 0)
+        return pgcn_i_fail(PGCN_ERR_ARGUMENT,
+                           "pseudo-labels is %d, which gives nodes one class each, and data set %s "
+                           "has several labels; set pseudo-labels to 0",
+                           config->pseudo_labels, trainer->data->name);
     if (trainer->data->task == PGCN_TASK_MULTILABEL && strcmp(config->class_weights, "none") != 0)
         return pgcn_i_fail(
             PGCN_ERR_ARGUMENT,

@@ -110,6 +110,8 @@ static const field fields[] = {
     REAL("diagonal", diagonal, 0, 100, "of networks without paths: T + diagonal diag(T) in place of T, in all forms; Cluster-GCN's diagonal enhancement"),
     INT ("eval-nodes", eval_nodes, 0, 1000000000, "in batches of nodes: how many validation and how many test nodes an evaluation looks at, by drawn paths; 0: all, on the whole graph, without drawing"),
     REAL("clip", clip, 0, 1e6, "greatest norm of a step's gradient, of all trained weights together and without decay; a longer one is scaled down to it; 0: any"),
+    INT ("pseudo-labels", pseudo_labels, 0, 1000000000, "nodes of every class that train too: those which neither train nor validate and are most probably of it, chosen anew for every step; 0: none"),
+    INT ("pseudo-from", pseudo_from, 1, 1000000, "epochs before the first pseudo-labels"),
 #undef GROUP
 #define GROUP "run"
     INT ("threads", threads, 0, 1024, "threads; 0: one per core; no influence on any result"),
@@ -165,6 +167,7 @@ pgcn_config pgcn_config_default(void) {
         .consistency = 1.5,
         .temperature = 0.5,
         .consistency_ramp = 100,
+        .pseudo_from = 100,
         .lr_ends = 1e-2,
         .lr_mix = 1e-2,
         .lr_kernel = 1e-2,

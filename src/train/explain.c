@@ -76,13 +76,6 @@ static pgcn_status check_opts(const pgcn_model *model, const pgcn_dataset *data,
 }
 
 /* The largest of the probabilities of a row. */
-int pgcn_i_explain_best(const float *probability, int classes) {
-    int best = 0;
-    for (int c = 1; c < classes; c++)
-        if (probability[c] > probability[best]) best = c;
-    return best;
-}
-
 double pgcn_i_explain_logit(const pgcn_explanation *e, const float *logits) {
     return (double)logits[e->target] - (e->against < 0 ? 0 : (double)logits[e->against]);
 }
@@ -305,7 +298,7 @@ static pgcn_status predict(pgcn_i_explained *e, pgcn_i_session *s, int64_t *row)
     out->logits = copy_row(&e->arena, s->runner.logits->data, *row, out->classes);
     out->probability = copy_row(&e->arena, s->loss.probability, *row, out->classes);
     if (!out->logits || !out->probability) return PGCN_ERR_MEMORY;
-    out->predicted = pgcn_i_explain_best(out->probability, out->classes);
+    out->predicted = pgcn_i_best_class(out->probability, out->classes);
     if (out->target < 0) out->target = out->predicted;
     if (out->target == out->against)
         return pgcn_i_fail(

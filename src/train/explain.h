@@ -13,8 +13,6 @@ typedef struct pgcn_i_explained {
     int32_t *distance; /* [nodes]; NULL where a graph is explained */
 } pgcn_i_explained;
 
-/* The most probable class. */
-int pgcn_i_explain_best(const float *probability, int classes);
 /* What is explained, of the logits of an item. */
 double pgcn_i_explain_logit(const pgcn_explanation *explanation, const float *logits);
 /* Predictions without the links of the `most` strongest nodes. */

@@ -64,10 +64,7 @@ void pgcn_i_tally_add_masked(pgcn_i_tally *tally, const float *probability,
 
 int pgcn_i_tally_best(const pgcn_i_tally *tally, int64_t i) {
     const float *p = tally->probability + i * tally->classes;
-    int best = 0;
-    for (int k = 1; k < tally->classes; k++)
-        if (p[k] > p[best]) best = k;
-    return best;
+    return pgcn_i_best_class(p, tally->classes);
 }
 
 static void count_row(pgcn_i_tally *tally, int64_t i) {

@@ -252,7 +252,7 @@ static pgcn_status start(pgcn_race *race) {
 
 /* What share of item i the most probable class, or the labels above one half, get right. */
 static float hit_of(const pgcn_dataset *data, const float *probability, int64_t i) {
-    int classes = data->classes, best = 0, right = 0;
+    int classes = data->classes, right = 0;
     const float *p = probability + i * classes;
     const int32_t *label =
         data->task == PGCN_TASK_GRAPH ? data->from.graph_label : data->from.label;
@@ -261,9 +261,7 @@ static float hit_of(const pgcn_dataset *data, const float *probability, int64_t 
             right += (p[c] > 0.5f) == (data->from.labels[i * classes + c] != 0);
         return (float)right / (float)classes;
     }
-    for (int c = 1; c < classes; c++)
-        if (p[c] > p[best]) best = c;
-    return best == label[i] ? 1.0f : 0.0f;
+    return pgcn_i_best_class(p, classes) == label[i] ? 1.0f : 0.0f;
 }
 
 /* Right and wrong of every validation item with the weights that were kept. */

@@ -56,7 +56,7 @@ static pgcn_status predict(pgcn_i_explained *e, const pgcn_dataset *data, const 
                (size_t)classes * sizeof *probability);
         out->logit = pgcn_i_explain_logit(&e->out, s.runner.logits->data + row * classes);
         out->probability = probability;
-        out->predicted = pgcn_i_explain_best(probability, classes);
+        out->predicted = pgcn_i_best_class(probability, classes);
     }
     pgcn_i_session_close(&s);
     return status;

@@ -66,6 +66,13 @@ static inline bool pgcn_i_counts(const pgcn_i_target *target, int64_t i) {
 static inline bool pgcn_i_predicts(double probability) {
     return probability > 0.5;
 }
+/* The most probable class; of equal ones the first. */
+static inline int pgcn_i_best_class(const float *probability, int classes) {
+    int best = 0;
+    for (int c = 1; c < classes; c++)
+        if (probability[c] > probability[best]) best = c;
+    return best;
+}
 double pgcn_i_micro_f1(int64_t hits, int64_t present, int64_t predicted);
 
 /* Sums over what was scored so far, batch by batch. */
@@ -573,6 +580,21 @@ typedef struct pgcn_i_underway {
     pgcn_i_evaluation evaluation;
 } pgcn_i_underway;
 
+/* ---- pseudo-labels (pseudo.c) -------------------------------------------------------------------- */
+
+typedef struct pgcn_i_pseudo pgcn_i_pseudo;
+/* In the arena, which frees it. */
+pgcn_status pgcn_i_pseudo_new(pgcn_i_arena *arena, int64_t nodes, pgcn_i_pseudo **out);
+/* `each` nodes of every class, or all that are predicted to be of it; probability: [nodes, classes] of the weights after
+ * `epochs` epochs. */
+void pgcn_i_pseudo_choose(pgcn_i_pseudo *pseudo, const pgcn_dataset *data,
+                          const pgcn_i_split *split, const float *probability, int each,
+                          int64_t epochs);
+/* Whether those that are chosen are of these weights. */
+bool pgcn_i_pseudo_is_of(const pgcn_i_pseudo *pseudo, int64_t epochs);
+/* The training nodes with them. */
+pgcn_i_target pgcn_i_pseudo_target(const pgcn_i_pseudo *pseudo);
+
 /* ---- checks of data against configuration (checks.c) -------------------------------------------- */
 
 /* Whether a network can do the task of a data set. */
@@ -613,6 +635,7 @@ struct pgcn_trainer {
     pgcn_i_loss loss;          /* of both */
     pgcn_i_tally tally[2]; /* of the evaluation: validation and test; only if `select` needs them */
     pgcn_i_feed *feed;     /* of batches; NULL: a step has all of the one graph */
+    pgcn_i_pseudo *pseudo; /* NULL: without pseudo-labels */
     int levels;            /* of the network, where batches have nodes */
     pgcn_batch_rows *rows; /* [levels + 1] of such batches */
     pgcn_i_batch_size batch_size; /* of the largest of some, if features are on disk */

@@ -30,11 +30,49 @@ bool pgcn_i_evaluation_is_due(const pgcn_trainer *trainer, int64_t epoch) {
            ((epoch + 1) % trainer->config.eval_every == 0 || epoch + 1 == trainer->config.epochs);
 }
 
+/* What a part of an evaluation predicts: its logits, and the probabilities in trainer->loss. On several ranks each
+ * may have those of its own rows alone. */
+static pgcn_status predict_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, pgcn_i_moment turn,
+                                bool with_probabilities, bool *own_rows) {
+    pgcn_i_runner *runner = &trainer->eval;
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_see(trainer->lookahead, turn));
+    pgcn_i_runner_put(runner, chosen, &trainer->loss);
+    pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
+    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_bring(trainer->lookahead, runner));
+    pgcn_i_tape_forward(&runner->tape);
+    /* several labels are counted from all logits, and pseudo-labels chosen by all */
+    *own_rows = runner->tape.divided && !runner->several && !trainer->pseudo;
+    if (!*own_rows) pgcn_i_runner_collect(runner);
+    if (with_probabilities) pgcn_i_runner_probabilities(runner, &trainer->loss);
+    return PGCN_OK;
+}
+
+static void choose_pseudo(pgcn_trainer *trainer, int64_t epochs) {
+    pgcn_i_pseudo_choose(trainer->pseudo, trainer->data, trainer->split, trainer->loss.probability,
+                         trainer->config.pseudo_labels, epochs);
+}
+
+/* Pseudo-labels of the present weights: those of the evaluation after the last epoch, or, where there was none or
+ * another process made it, of one more prediction, which is the same. */
+static pgcn_status renew_pseudo(pgcn_trainer *trainer, int64_t epoch) {
+    bool own_rows;
+    if (pgcn_i_pseudo_is_of(trainer->pseudo, epoch)) return PGCN_OK;
+    PGCN_TRY(predict_part(trainer, (pgcn_i_chosen){NULL, 0}, (pgcn_i_moment){epoch - 1, true, 0},
+                          true, &own_rows));
+    choose_pseudo(trainer, epoch);
+    return PGCN_OK;
+}
+
+static bool has_pseudo(const pgcn_trainer *trainer, int64_t epoch) {
+    return trainer->pseudo && epoch >= trainer->config.pseudo_from;
+}
+
 /* Puts the network on what the step learns from: all of one graph, or the next graphs or nodes. */
-static pgcn_i_target put_on_step(pgcn_trainer *trainer, int64_t step) {
+static pgcn_i_target put_on_step(pgcn_trainer *trainer, int64_t epoch, int64_t step) {
     pgcn_i_chosen chosen = {NULL, 0};
     if (trainer->feed) chosen = pgcn_i_feed_step(trainer->feed, trainer->config.seed, step);
     pgcn_i_runner_put(&trainer->train, chosen, &trainer->loss);
+    if (has_pseudo(trainer, epoch)) return pgcn_i_pseudo_target(trainer->pseudo);
     return pgcn_i_views_target(&trainer->train.views, trainer->split->train, trainer->train_items);
 }
 
@@ -57,7 +95,8 @@ static pgcn_status run_step(pgcn_trainer *trainer, pgcn_i_moment turn, double *o
     pgcn_i_runner *runner = &trainer->train;
     int64_t epoch = turn.epoch, step = epoch * trainer->steps + turn.at;
     if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_see(trainer->lookahead, turn));
-    pgcn_i_target target = put_on_step(trainer, step);
+    if (has_pseudo(trainer, epoch)) PGCN_TRY(renew_pseudo(trainer, epoch));
+    pgcn_i_target target = put_on_step(trainer, epoch, step);
     double lambda = consistency_weight(config, epoch);
     runner->tape.step = step;
     pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
@@ -142,15 +181,8 @@ static pgcn_status evaluate_part(pgcn_trainer *trainer, pgcn_i_chosen chosen, in
     pgcn_i_runner *runner = &trainer->eval;
     pgcn_i_moment turn = {epoch - 1, true, e->parts};
     const int64_t items[EVAL_PARTS] = {trainer->val_items, trainer->test_items};
-    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_see(trainer->lookahead, turn));
-    pgcn_i_runner_put(runner, chosen, &trainer->loss);
-    pgcn_i_runner_draw(runner, pgcn_i_moment_draw(trainer, turn));
-    if (trainer->lookahead) PGCN_TRY(pgcn_i_lookahead_bring(trainer->lookahead, runner));
-    pgcn_i_tape_forward(&runner->tape);
-    /* several labels are counted from all logits */
-    bool own_rows = runner->tape.divided && !runner->several;
-    if (!own_rows) pgcn_i_runner_collect(runner);
-    if (!runner->several || e->tally) pgcn_i_runner_probabilities(runner, &trainer->loss);
+    bool own_rows;
+    PGCN_TRY(predict_part(trainer, chosen, turn, !runner->several || e->tally != NULL, &own_rows));
     for (int part = VAL; part < EVAL_PARTS; part++) {
         if (items[part] == 0) continue; /* arrays without a mask, the step without-test */
         pgcn_i_target target =
@@ -189,6 +221,7 @@ static pgcn_status evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
         PGCN_TRY(evaluate_part(trainer, chosen, epoch->epoch, e));
         PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
     }
+    if (trainer->pseudo) choose_pseudo(trainer, epoch->epoch);
     epoch->val_loss = pgcn_i_score_loss(&e->score[VAL]);
     epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e->score[VAL]);
     epoch->test_accuracy = epoch->test_measure = pgcn_i_score_accuracy(&e->score[TEST]);
@@ -615,6 +648,8 @@ static pgcn_status set_up(pgcn_trainer *trainer) {
         set_up_input(trainer, !in_batches(trainer) && trainer->config.batch_by == PGCN_BATCH_AUTO));
     PGCN_TRY(set_up_eigenvalue(trainer));
     PGCN_TRY(set_up_feed(trainer));
+    if (config->pseudo_labels > 0 && !trainer->feed)
+        PGCN_TRY(pgcn_i_pseudo_new(&trainer->arena, data->info.items, &trainer->pseudo));
     PGCN_TRY(open_runners(trainer));
     if (selects_by_tally(config)) PGCN_TRY(tally_parts(trainer, trainer->tally));
     trainer->progress = (pgcn_i_progress){.best = -1, .unvalidated = trainer->val_items == 0};

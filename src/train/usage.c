@@ -165,6 +165,9 @@ static bool is_whole_graph(const pgcn_i_usage *u) {
     return is_one_graph(u) && !pgcn_i_config_by_nodes(u->config) &&
            u->config->batch_by != PGCN_BATCH_CLUSTER;
 }
+static bool is_in_batches(const pgcn_i_usage *u) {
+    return is_one_graph(u) && pgcn_i_config_by_nodes(u->config);
+}
 static bool has_many_graphs(const pgcn_i_usage *u) {
     return u->data && !is_one_graph(u);
 }
@@ -208,6 +211,9 @@ static bool has_equal_samples(const pgcn_i_usage *u) {
 }
 static bool is_not_compared(const pgcn_i_usage *u) {
     return u->config->consistency <= 0;
+}
+static bool has_no_pseudo(const pgcn_i_usage *u) {
+    return u->config->pseudo_labels == 0;
 }
 static bool freezes_ends(const pgcn_i_usage *u) {
     return u->config->lr_ends <= 0;
@@ -269,6 +275,8 @@ static const reason
     without_neighbours = {reads_no_neighbours, "no neighbours are read", ""},
     unvalidated = {has_no_validation, "the data has no validation items, and the last weights are kept", "give a validation mask"},
     equal_samples = {has_equal_samples, "without dropout and sampled paths all samples are the same", ""},
+    in_batches = {is_in_batches, "a step has some of the nodes", "set batch to 0"},
+    no_pseudo = {has_no_pseudo, "pseudo-labels is 0", "set pseudo-labels"},
     not_compared = {is_not_compared, "consistency is 0", "set consistency above 0"},
     frozen_ends = {freezes_ends, "lr-ends is 0", "set lr-ends above 0"},
     frozen_mix = {freezes_mix, "lr-mix is 0", "set lr-mix above 0"},
@@ -316,6 +324,8 @@ static const struct rule {
     {"unlabelled", &many_graphs, "0"}, {"unlabelled", &whole_graph, "0"}, {"unlabelled", &not_compared, "0"},
     {"select", &unvalidated, NULL}, {"patience", &unvalidated, "0"}, {"eval-every", &unvalidated, NULL},
     {"samples", &equal_samples, "1"},
+    {"pseudo-labels", &many_graphs, "0"}, {"pseudo-labels", &in_batches, "0"}, {"pseudo-labels", &clusters_alone, "0"},
+    {"pseudo-from", &no_pseudo, NULL},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},
     {"wd-ends", &frozen_ends, "0"}, {"wd-mix", &frozen_mix, "0"}, {"wd-kernel", &frozen_kernel, "0"},
 };

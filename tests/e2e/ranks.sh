@@ -71,6 +71,7 @@ check pairs "3" sbm:nodes=700 --model supergat --channels 16
 check pools "3" "$PATHGCN_SOURCE/examples/shapes" --batch 8 --model gat
 # what is divided along the exact transition, by steps, by propagation with few live rows, and along links
 check exact "3" sbm:nodes=700 --train-form exact --samples 2
+check pseudo "3" sbm:nodes=700 --samples 2 --pseudo-labels 20 --pseudo-from 1
 check propagation "3" sbm:nodes=700 --model gcn
 check flux "3" sbm:nodes=700 --model pde-gcn-d
 # few live rows in several layers of walks, read in bf16; and scores by a measure that needs all probabilities

@@ -23,6 +23,8 @@ static void test_checkpoint_resumed_run_ends_with_the_same_bytes(void **state) {
         {"karate", QUICK "dropout-hidden=0.4"},
         {"karate", QUICK "select=auc eval-every=3"},
         {"karate", QUICK "class-weights=3,0.25"},
+        {"karate", QUICK "pseudo-labels=2 pseudo-from=5"},
+        {"karate", QUICK "pseudo-labels=2 pseudo-from=5 eval-every=4 walk=node2vec self-loops=no"},
         {"sbm:nodes=120,features=5,classes=4", QUICK "select=macro-f1"},
         {"karate", QUICK "input-hops=2 input-norm=yes drop-rows=0.5"},
         {"sbm:nodes=120,features=5", QUICK "train-form=exact kernel=layer drop-rows=0.3"},
