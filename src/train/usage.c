@@ -215,6 +215,9 @@ static bool is_not_compared(const pgcn_i_usage *u) {
 static bool has_no_pseudo(const pgcn_i_usage *u) {
     return u->config->pseudo_labels == 0;
 }
+static bool begins_too_late(const pgcn_i_usage *u) {
+    return u->config->pseudo_from >= u->config->epochs;
+}
 static bool freezes_ends(const pgcn_i_usage *u) {
     return u->config->lr_ends <= 0;
 }
@@ -276,6 +279,7 @@ static const reason
     unvalidated = {has_no_validation, "the data has no validation items, and the last weights are kept", "give a validation mask"},
     equal_samples = {has_equal_samples, "without dropout and sampled paths all samples are the same", ""},
     in_batches = {is_in_batches, "a step has some of the nodes", "set batch to 0"},
+    too_late = {begins_too_late, "pseudo-from is not below epochs", "lower pseudo-from"},
     no_pseudo = {has_no_pseudo, "pseudo-labels is 0", "set pseudo-labels"},
     not_compared = {is_not_compared, "consistency is 0", "set consistency above 0"},
     frozen_ends = {freezes_ends, "lr-ends is 0", "set lr-ends above 0"},
@@ -325,7 +329,7 @@ static const struct rule {
     {"select", &unvalidated, NULL}, {"patience", &unvalidated, "0"}, {"eval-every", &unvalidated, NULL},
     {"samples", &equal_samples, "1"},
     {"pseudo-labels", &many_graphs, "0"}, {"pseudo-labels", &in_batches, "0"}, {"pseudo-labels", &clusters_alone, "0"},
-    {"pseudo-from", &no_pseudo, NULL},
+    {"pseudo-labels", &too_late, "0"}, {"pseudo-from", &no_pseudo, NULL},
     {"temperature", &not_compared, NULL}, {"consistency-ramp", &not_compared, "0"},
     {"wd-ends", &frozen_ends, "0"}, {"wd-mix", &frozen_mix, "0"}, {"wd-kernel", &frozen_kernel, "0"},
 };

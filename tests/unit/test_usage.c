@@ -152,6 +152,7 @@ static const struct {
     {"", "batch-by=nodes batch=2", "pseudo-labels", "3", "some of the nodes"},
     {"", "batch-by=cluster parts=3", "pseudo-labels", "3", "batch-by is cluster"},
     {"", "", "pseudo-from", "3", "pseudo-labels is 0"},
+    {"", "pseudo-from=3", "pseudo-labels", "2", "lower pseudo-from"},
     {"", "consistency=0", "temperature", "0.3", "consistency is 0"},
     {"", "consistency=0", "consistency-ramp", "3", "consistency is 0"},
     {"", "lr-ends=0", "wd-ends", "0.5", "lr-ends is 0"},
