@@ -75,7 +75,6 @@ static pgcn_status check_opts(const pgcn_model *model, const pgcn_dataset *data,
     return check_mask(model, opts);
 }
 
-/* The largest of the probabilities of a row. */
 double pgcn_i_explain_logit(const pgcn_explanation *e, const float *logits) {
     return (double)logits[e->target] - (e->against < 0 ? 0 : (double)logits[e->against]);
 }

@@ -221,7 +221,7 @@ static pgcn_status evaluate(pgcn_trainer *trainer, pgcn_epoch *epoch) {
         PGCN_TRY(evaluate_part(trainer, chosen, epoch->epoch, e));
         PGCN_TRY(pgcn_i_cluster_status(&trainer->cluster));
     }
-    if (trainer->pseudo) choose_pseudo(trainer, epoch->epoch);
+    if (has_pseudo(trainer, epoch->epoch)) choose_pseudo(trainer, epoch->epoch);
     epoch->val_loss = pgcn_i_score_loss(&e->score[VAL]);
     epoch->val_accuracy = epoch->val_measure = pgcn_i_score_accuracy(&e->score[VAL]);
     epoch->test_accuracy = epoch->test_measure = pgcn_i_score_accuracy(&e->score[TEST]);
